@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The database driver: connections and prepared statements. The only place that knows SQLite's result codes; what leaves
+ * it is 0 or -errno. SQL text is a string constant: its address is the key under which a connection keeps the statement.
+ */
+#ifndef FENCE_STORE_DB_H
+#define FENCE_STORE_DB_H
+
+#include "base/errmsg.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct db;
+struct stmt;
+
+enum db_how {
+	DB_CREATE, /* a new database, which must not exist; then as DB_WRITE */
+	DB_WRITE,  /* the one connection that writes and checkpoints */
+	DB_READ,   /* query_only, never checkpoints */
+};
+
+int db_open(const char *path, enum db_how how, struct db **out, struct errmsg *err);
+/* Finalises every statement. None may be in use. */
+void db_close(struct db *db);
+/* From now on db_close() leaves the WAL to whoever opens the database next. */
+void db_keep_wal(struct db *db);
+/* Several statements without parameters or results. */
+int db_exec(struct db *db, const char *sql);
+/* Frames in the WAL after the last commit of this connection. */
+int db_wal_frames(const struct db *db);
+/* Move the WAL into the database: what readers allow, or (@truncate) all of it, waiting for them. -EBUSY: readers stayed. */
+int db_checkpoint(struct db *db, bool truncate);
+
+/*
+ * The statement for @sql, reset and unbound; for the caller's use until stmt_done(). Declare it auto_stmt: a statement left
+ * in use pins the WAL. Bound pointers are borrowed until stmt_done(). Parameters count from 1, columns from 0.
+ */
+int db_stmt(struct db *db, const char *sql, struct stmt **out);
+void stmt_done(struct stmt *st);
+
+static inline void cleanup_stmt(struct stmt **st)
+{
+	if (*st)
+		stmt_done(*st);
+}
+#define auto_stmt __attribute__((cleanup(cleanup_stmt)))
+
+/* Errors of binding are reported by the next stmt_step(). NULL pointers bind NULL. */
+void stmt_int(struct stmt *st, int param, int64_t value);
+void stmt_null(struct stmt *st, int param);
+void stmt_text(struct stmt *st, int param, const char *text);
+void stmt_blob(struct stmt *st, int param, const void *data, size_t len);
+/* The bytes of a string, as a blob: paths and names. */
+void stmt_path(struct stmt *st, int param, const char *path);
+
+/* 1: a row.  0: done.  -errno. */
+int stmt_step(struct stmt *st);
+/* Step a statement that gives no rows, and reset it, so that it can be bound and run again. */
+int stmt_run(struct stmt *st);
+/* Rows changed by the last statement that ran. */
+int64_t db_changes(struct db *db);
+int64_t db_last_rowid(struct db *db);
+
+bool stmt_is_null(struct stmt *st, int column);
+int64_t stmt_get_int(struct stmt *st, int column);
+/* Copies, NUL-terminated; NULL gives "". -EUCLEAN: longer than @room - 1, or a NUL within. */
+int stmt_get_str(struct stmt *st, int column, char *out, size_t room);
+/* Exactly @len bytes. -EUCLEAN. */
+int stmt_get_bytes(struct stmt *st, int column, void *out, size_t len);
+/* malloc'd copy with a NUL behind it, never NULL on success. */
+int stmt_get_copy(struct stmt *st, int column, void **out, size_t *out_len);
+
+#endif

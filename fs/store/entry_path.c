@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From paths to entries and from directories to paths. Layer: store.
+ */
+#include "store/entry.h"
+#include "store/entry_row.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* The next component of *path into @name, and *path behind it; false at the end. */
+static bool take_name(const char **path, char *name)
+{
+	size_t len = strcspn(*path, "/");
+
+	if (len == 0 || len > FENCE_NAME_MAX)
+		return false;
+	memcpy(name, *path, len);
+	name[len] = '\0';
+	*path += len + ((*path)[len] == '/');
+	return true;
+}
+
+int entry_resolve(struct db *db, const char *path, int64_t rev, struct entry *out)
+{
+	char name[FENCE_NAME_MAX + 1];
+	struct entry e;
+	int err = entry_find_child(db, STORE_ROOT_DIR, rev, &e);
+
+	if (strcmp(path, ".") == 0)
+		path = "";
+	while (!err && take_name(&path, name)) {
+		if (e.kind != ENTRY_DIR)
+			return -ENOTDIR;
+		err = entry_find(db, e.child, name, rev, &e);
+	}
+	if (!err)
+		err = entry_add_dirtime(db, rev, &e);
+	if (!err)
+		*out = e;
+	return err;
+}
+
+int entry_path(struct db *db, int64_t dir, int64_t rev, char *out)
+{
+	char buf[FENCE_PATH_MAX + 1];
+	size_t at = sizeof(buf) - 1;
+	/* A path has at most half as many components as bytes. */
+	int levels = FENCE_PATH_MAX / 2 + 1;
+
+	buf[at] = '\0';
+	while (dir != STORE_ROOT_DIR) {
+		struct entry e;
+		size_t len;
+		int err = entry_find_child(db, dir, rev, &e);
+
+		if (err)
+			return err;
+		if (levels-- == 0)
+			return -ELOOP;
+		len = strlen(e.name);
+		if (len + 1 > at)
+			return -ENAMETOOLONG;
+		at -= len;
+		memcpy(buf + at, e.name, len);
+		buf[--at] = '/';
+		dir = e.dir;
+	}
+	if (buf[at] == '/')
+		memcpy(out, buf + at + 1, sizeof(buf) - at - 1);
+	else
+		memcpy(out, ".", 2);
+	return 0;
+}

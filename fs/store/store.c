@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An open store: its directories, its lock, its connections. Layer: store.
+ *
+ * One connection writes and checkpoints. Readers are pooled; a connection is used by one thread at a time, so the pool's
+ * list is all that a lock guards.
+ */
+#include "store/store.h"
+#include "store/blob.h"
+#include "store/db.h"
+#include "store/layout.h"
+#include "store/record.h"
+#include "store/schema.h"
+#include "store/store_lock.h"
+#include "store/txn.h"
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/lock.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define CHECKPOINT_FRAMES \
+	4096	    /* 16 MiB: rare enough to cost little, small enough for quick recovery */
+#define POOL_MAX 64 /* idle readers that are kept */
+
+struct store {
+	char *path; /* owned; as given */
+	struct store_uuid uuid;
+	char db_path[PATH_MAX];
+	int root, blobs, staging, lock; /* owned; -1: none */
+	struct db *writer;		/* owned; NULL with STORE_READ */
+	atomic_bool broken;
+
+	struct lock pool_lock; /* LOCK_READERS; guards: */
+	struct db *idle[POOL_MAX];
+	int n_idle;
+};
+
+static int open_dir(struct store *s, const char *name, int *out, struct errmsg *err)
+{
+	int fd = io_open_beneath(s->root, name, O_RDONLY | O_DIRECTORY, 0);
+
+	if (fd < 0)
+		return errmsg_set(err, fd, "cannot open %s/%s: %s", s->path, name, strerror(-fd));
+	*out = fd;
+	return 0;
+}
+
+static int check_blobs(struct store *s, struct errmsg *err)
+{
+	if (faccessat(s->blobs, s->uuid.s, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	if (errno != ENOENT)
+		return errmsg_set(err, -errno, "cannot read %s/%s: %s", s->path, LAYOUT_BLOBS,
+				  strerror(errno));
+	return errmsg_set(err, -EXDEV, "%s/%s does not belong to this store (there is no %s in it)",
+			  s->path, LAYOUT_BLOBS, s->uuid.s);
+}
+
+static int open_dirs(struct store *s, struct errmsg *err)
+{
+	int res;
+
+	s->root = open(s->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (s->root < 0)
+		return errmsg_set(err, -errno, "cannot open the store %s: %s", s->path,
+				  strerror(errno));
+	res = layout_check_fs(s->root, s->path, err);
+	if (!res)
+		res = layout_read_format(s->root, s->path, &s->uuid, err);
+	if (!res)
+		res = open_dir(s, LAYOUT_BLOBS, &s->blobs, err);
+	if (!res)
+		res = open_dir(s, LAYOUT_STAGING, &s->staging, err);
+	if (!res)
+		res = check_blobs(s, err);
+	return res ? res : layout_db_path(s->root, s->path, s->db_path, err);
+}
+
+/* A meta.db that is not there must not be made anew, nor one that is a symlink be followed. */
+static int check_db_file(const struct store *s, struct errmsg *err)
+{
+	struct stat st;
+
+	if (fstatat(s->root, LAYOUT_DB, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errmsg_set(err, errno == ENOENT ? -EUCLEAN : -errno, "cannot find %s: %s",
+				  s->db_path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return errmsg_set(err, -EUCLEAN, "%s is not a regular file", s->db_path);
+	return 0;
+}
+
+static int open_db(struct store *s, enum store_mode mode, struct errmsg *err)
+{
+	struct db *db = NULL;
+	int res = check_db_file(s, err);
+
+	if (!res)
+		res = db_open(s->db_path, mode == STORE_READ ? DB_READ : DB_WRITE, &db, err);
+	if (res)
+		return res;
+	res = schema_check(db, s->uuid.s, err);
+	if (res)
+		db_close(db);
+	else if (mode == STORE_READ)
+		store_reader_put(s, db);
+	else
+		s->writer = db;
+	return res;
+}
+
+static int end_sessions(struct store *s)
+{
+	int err = txn_begin(s->writer);
+
+	if (err)
+		return err;
+	err = session_rows_abort_open(s->writer);
+	if (err) {
+		txn_rollback(s->writer);
+		return err;
+	}
+	return txn_commit(s->writer);
+}
+
+/* What the last daemon left: files of sessions that are gone. */
+static int start_serving(struct store *s, struct errmsg *err)
+{
+	int res = staging_empty(s);
+
+	if (res < 0)
+		return errmsg_set(err, res, "cannot empty %s/%s: %s", s->path, LAYOUT_STAGING,
+				  strerror(-res));
+	res = end_sessions(s);
+	if (res)
+		return errmsg_set(err, res, "cannot write to %s: %s", s->db_path, strerror(-res));
+	return 0;
+}
+
+static int set_up(struct store *s, enum store_mode mode, const char *mountpoint, struct errmsg *err)
+{
+	int res = open_dirs(s, err);
+
+	if (!res && mode != STORE_READ)
+		res = store_lock_take(s->root, s->path, mountpoint, &s->lock, err);
+	if (!res)
+		res = open_db(s, mode, err);
+	if (!res && mode == STORE_SERVE)
+		res = start_serving(s, err);
+	return res;
+}
+
+int store_open(const char *path, enum store_mode mode, const char *mountpoint, struct store **out,
+	       struct errmsg *err)
+{
+	struct store *s = calloc(1, sizeof(*s));
+	int res;
+
+	if (!s)
+		return errmsg_set(err, -ENOMEM, "out of memory");
+	s->root = s->blobs = s->staging = s->lock = -1;
+	lock_init(&s->pool_lock, LOCK_READERS);
+	s->path = strdup(path);
+	res = s->path ? set_up(s, mode, mountpoint, err) :
+			errmsg_set(err, -ENOMEM, "out of memory");
+	if (res) {
+		store_close(s);
+		return res;
+	}
+	if (getenv("FENCEFS_UNSAFE_NO_DIR_FSYNC"))
+		log_warning(
+			"FENCEFS_UNSAFE_NO_DIR_FSYNC is set: content may be lost at power loss");
+	*out = s;
+	return 0;
+}
+
+void store_close(struct store *s)
+{
+	if (!s)
+		return;
+	/* What a broken writer has in its cache is not to be trusted; the WAL is, as the next one to open it reads it. */
+	if (s->writer && store_is_broken(s))
+		db_keep_wal(s->writer);
+	else if (s->writer)
+		(void)store_checkpoint(s, true);
+	for (int i = 0; i < s->n_idle; i++)
+		db_close(s->idle[i]);
+	db_close(s->writer);
+	cleanup_fd(&s->staging);
+	cleanup_fd(&s->blobs);
+	cleanup_fd(&s->lock);
+	cleanup_fd(&s->root);
+	lock_fini(&s->pool_lock);
+	free(s->path);
+	free(s);
+}
+
+const char *store_uuid(const struct store *s)
+{
+	return s->uuid.s;
+}
+
+const char *store_path(const struct store *s)
+{
+	return s->path;
+}
+
+int store_root_fd(const struct store *s)
+{
+	return s->root;
+}
+
+int store_blobs_fd(const struct store *s)
+{
+	return s->blobs;
+}
+
+int store_staging_fd(const struct store *s)
+{
+	return s->staging;
+}
+
+int store_statvfs(const struct store *s, struct statvfs *out)
+{
+	struct statvfs st;
+
+	if (fstatvfs(s->root, &st) < 0)
+		return -errno;
+	*out = st;
+	return 0;
+}
+
+struct db *store_writer(struct store *s)
+{
+	return s->writer;
+}
+
+int store_reader_get(struct store *s, struct db **out)
+{
+	struct db *db = NULL;
+	int err;
+
+	lock_take(&s->pool_lock);
+	if (s->n_idle > 0)
+		db = s->idle[--s->n_idle];
+	lock_drop(&s->pool_lock);
+	if (!db) {
+		err = db_open(s->db_path, DB_READ, &db, NULL);
+		if (err)
+			return err;
+	}
+	*out = db;
+	return 0;
+}
+
+void store_reader_put(struct store *s, struct db *db)
+{
+	bool kept;
+
+	lock_take(&s->pool_lock);
+	kept = s->n_idle < POOL_MAX;
+	if (kept)
+		s->idle[s->n_idle++] = db;
+	lock_drop(&s->pool_lock);
+	if (!kept)
+		db_close(db);
+}
+
+bool store_is_broken(const struct store *s)
+{
+	return atomic_load(&s->broken);
+}
+
+void store_set_broken(struct store *s)
+{
+	if (!atomic_exchange(&s->broken, true))
+		log_error(
+			"store %s: a write failed in a way that leaves its outcome unknown; it is read-only "
+			"until it is opened again",
+			s->path);
+}
+
+int store_checkpoint(struct store *s, bool force)
+{
+	int err;
+
+	if (!s->writer)
+		return -EROFS;
+	if (store_is_broken(s))
+		return -EIO;
+	if (!force && db_wal_frames(s->writer) < CHECKPOINT_FRAMES)
+		return 0;
+	err = db_checkpoint(s->writer, force);
+	/* A full disk or a reader in the way leaves everything safe in the WAL. */
+	if (err && err != -ENOSPC && err != -EDQUOT && err != -EBUSY)
+		store_set_broken(s);
+	return err;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* STORE/lock: one process at a time. */
+#ifndef FENCE_STORE_STORE_LOCK_H
+#define FENCE_STORE_STORE_LOCK_H
+
+#include "base/errmsg.h"
+
+/*
+ * Lock STORE/lock below @root and write our pid and @mountpoint (may be NULL) into it. The lock lives as long as the descriptor.
+ * -EBUSY: somebody else has it, *err says who.
+ */
+int store_lock_take(int root, const char *path, const char *mountpoint, int *out_fd,
+		    struct errmsg *err);
+
+#endif
