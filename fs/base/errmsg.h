@@ -7,7 +7,10 @@ struct errmsg {
 	char s[1024];
 };
 
-/* Format into @m (truncated, always terminated) and return @err, so `return errmsg_set(m, -EX, ...)`. @m may be NULL. */
+/*
+ * Format into @m (truncated, always terminated; NULL is fine) and return @err, so that a caller can
+ * `return errmsg_set(m, -EX, ...)`.
+ */
 int errmsg_set(struct errmsg *m, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

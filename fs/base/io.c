@@ -74,8 +74,8 @@ ssize_t io_pread_all(int fd, void *buf, size_t len, off_t off)
 int io_fsync(int fd)
 {
 	/*
-	 * Only an interrupted call is repeated. After any other failure the kernel may have dropped the
-	 * dirty pages, and a second fsync would report success for data that is gone.
+	 * Only an interrupted call is repeated. After any other failure the kernel may have dropped
+	 * the dirty pages, and a second fsync would report success for data that is gone.
 	 */
 	while (fsync(fd) < 0) {
 		if (errno != EINTR)
@@ -98,7 +98,10 @@ int io_open_beneath(int dir, const char *path, int flags, mode_t mode)
 
 		if (fd >= 0)
 			return (int)fd;
-		/* EAGAIN: a rename elsewhere raced with the walk, and the kernel could not vouch for "beneath" */
+		/*
+		 * EAGAIN: a rename elsewhere raced with the walk, and the kernel could not vouch
+		 * for "beneath"
+		 */
 		if (errno == EINTR || (errno == EAGAIN && ++tries < OPEN_RETRIES))
 			continue;
 		return -errno;

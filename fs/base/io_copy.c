@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copying a file's content by the cheapest means its file system has: shared extents, else a copy inside
- * the kernel, else through memory. Only data is copied, so holes stay holes. Layer: base.
+ * Copying a file's content by the cheapest means its file system has: shared extents, else a copy
+ * inside the kernel, else through memory. Only data is copied, so holes stay holes. Layer: base.
  */
 #include "base/cleanup.h"
 #include "base/io.h"
@@ -15,7 +15,10 @@
 
 #define COPY_CHUNK ((size_t)1 << 20)
 
-/* Whether copy_file_range cannot work for this pair at all, so that reading and writing is worth a try. */
+/*
+ * Whether copy_file_range cannot work for this pair at all, so that reading and writing is worth a
+ * try.
+ */
 static int is_unsupported(int err)
 {
 	return err == EXDEV || err == EINVAL || err == ENOSYS || err == EOPNOTSUPP ||

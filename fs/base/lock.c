@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Locks that know their rank. Debug builds keep, per thread, one bit for each rank that is held and abort
- * on the first lock taken out of order, long before a deadlock shows. Layer: base.
+ * Locks that know their rank. Debug builds keep, per thread, one bit for each rank that is held and
+ * abort on the first lock taken out of order, long before a deadlock shows. Layer: base.
  */
 #include "base/lock.h"
 

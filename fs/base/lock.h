@@ -3,16 +3,22 @@
  * Ranked locks, and the table of all locks of the daemon.
  *
  * A thread may take a lock only if its rank is greater than that of every lock it holds (debug
- * builds assert it with a thread-local mask, one bit a rank; two locks of one rank are never held together).
+ * builds assert it with a thread-local mask, one bit a rank; two locks of one rank are never held
+ * together). Rank, what it guards, and what may not happen while it is held:
  *
- * rank            guards                                                        may not happen while held
- * LOCK_CTL        one conversation: its buffers, its parked requests            fuse reply, SQLite, file I/O
- * LOCK_SESSIONS   the table of sessions, claims against them, flags of overtaking  fuse reply, SQLite, file I/O
- * LOCK_SESSION    one session: overlay, state (rwlock)                          fuse reply, notification
- * LOCK_QUEUE      queues of committer, sealers, notifier                        anything but list work
- * LOCK_INODES     the kernel-facing inode table                                 anything but table work
- * LOCK_READERS    the pool of read-only connections                             anything but list work
- * LOCK_LOG        nothing yet
+ * LOCK_CTL       one conversation: its buffers, its parked requests
+ *                no fuse reply, SQLite, file I/O
+ * LOCK_SESSIONS  the table of sessions, claims against them, flags of overtaking
+ *                no fuse reply, SQLite, file I/O
+ * LOCK_SESSION   one session: overlay, state (rwlock)
+ *                no fuse reply, notification
+ * LOCK_INODES    the kernel-facing inode table
+ *                nothing but table work
+ * LOCK_QUEUE     queues of committer, sealers, notifier
+ *                nothing but list work
+ * LOCK_READERS   the pool of read-only connections
+ *                nothing but list work
+ * LOCK_LOG       nothing yet
  */
 #ifndef FENCE_BASE_LOCK_H
 #define FENCE_BASE_LOCK_H
@@ -45,7 +51,9 @@ void lock_take(struct lock *l);
 void lock_drop(struct lock *l);
 /* Wait on @cond with @l held; returns with @l held. */
 void lock_wait(struct lock *l, pthread_cond_t *cond);
-/* The same until CLOCK_MONOTONIC @deadline_ns; -ETIMEDOUT. @cond must come from lock_cond_init(). */
+/*
+ * The same until CLOCK_MONOTONIC @deadline_ns; -ETIMEDOUT. @cond must come from lock_cond_init().
+ */
 int lock_wait_until(struct lock *l, pthread_cond_t *cond, long long deadline_ns);
 void lock_cond_init(pthread_cond_t *cond);
 /* Debug builds: abort unless this thread holds a lock of the rank of @l. */

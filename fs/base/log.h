@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The daemon's and the tools' log: stderr, or syslog (which the journal reads) once log_to_syslog() was called. */
+/*
+ * The daemon's and the tools' log: stderr, or syslog (which the journal reads) once log_to_syslog()
+ * was called.
+ */
 #ifndef FENCE_BASE_LOG_H
 #define FENCE_BASE_LOG_H
 

@@ -14,7 +14,8 @@
 #define FENCE_PATH_MAX 4096
 
 /*
- * Normalise @in into @out (FENCE_PATH_MAX + 1 bytes): drops leading, trailing and doubled '/' and "." components.
+ * Normalise @in into @out (FENCE_PATH_MAX + 1 bytes): drops leading, trailing and doubled '/' and
+ * "." components.
  * *out_dir (may be NULL): whether @in ended in '/'.
  * -EINVAL: empty, or has a ".." component.  -ENAMETOOLONG: a name or the whole is too long.
  * -EPERM: the first component is the reserved name ".fence".
@@ -26,7 +27,10 @@ bool path_is_within(const char *path, const char *top);
 /* Strictly beneath. */
 bool path_is_beneath(const char *path, const char *top);
 
-/* Parent of @path into @out ("." for a top-level name); the last component is returned (points into @path). "." has no parent: NULL. */
+/*
+ * Parent of @path into @out ("." for a top-level name); the last component is returned (points into
+ * @path). "." has no parent: NULL.
+ */
 const char *path_split(const char *path, char *out_parent);
 /* @dir + "/" + @name into @out (FENCE_PATH_MAX + 1). -ENAMETOOLONG. */
 int path_join(const char *dir, const char *name, char *out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Content: staged files while a session writes them, immutable blobs once sealed (P5), and the blob table.
+ * Content: staged files while a session writes them, immutable blobs once sealed (P5), and the blob
+ * table.
  * Files are named by their id in hex: staging/ID, blobs/xx/ID (mode 0400).
  */
 #ifndef FENCE_STORE_BLOB_H
@@ -52,8 +53,8 @@ int staging_empty(struct store *s);
 /* blobs/xx/ID read-only. -ENOENT: no such blob.  -EUCLEAN: its size is not @want. */
 int blob_open(struct store *s, const struct blob_id *id, int64_t want, int *out_fd);
 /*
- * staging/ID -> blobs/xx/ID, mode 0400. The content must have been fsynced; the move itself is durable only after
- * blob_sync_dirs() on a set that has this id.
+ * staging/ID -> blobs/xx/ID, mode 0400. The content must have been fsynced; the move itself is
+ * durable only after blob_sync_dirs() on a set that has this id.
  */
 int blob_move_in(struct store *s, const struct blob_id *id);
 /* The fan-out directories touched by a batch of moves, to fsync each of them once. */

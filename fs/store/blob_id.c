@@ -13,7 +13,10 @@ int blob_id_new(struct blob_id *out)
 	struct blob_id id;
 	ssize_t n;
 
-	/* Up to 256 bytes come whole once the kernel's generator is seeded; before that, a signal may interrupt the wait. */
+	/*
+	 * Up to 256 bytes come whole once the kernel's generator is seeded; before that, a signal
+	 * may interrupt the wait.
+	 */
 	do {
 		n = getrandom(id.b, sizeof(id.b), 0);
 	} while (n < 0 && errno == EINTR);

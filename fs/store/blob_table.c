@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables blob (what sealed content is) and garbage (since when nothing refers to it). Layer: store.
+ * The tables blob (what sealed content is) and garbage (since when nothing refers to it). Layer:
+ * store.
  */
 #include "store/blob.h"
 #include "store/db.h"

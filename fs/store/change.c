@@ -2,20 +2,26 @@
 /*
  * One commit, from its request to its revision: the order of its checks. Layer: store.
  *
- * Commits and claims run one after the other on the writing connection, each in its own savepoint, many in one durable
- * transaction. What interleaves is everything around them: sessions read, stage and decide at revisions that are long past when their
- * commit arrives here. Therefore nothing that a session saw is taken for true; every check below reads the tree as it is now:
+ * Commits and claims run one after the other on the writing connection, each in its own savepoint,
+ * many in one durable transaction. What interleaves is everything around them: sessions read, stage
+ * and decide at revisions that are long past when their commit arrives here. Therefore nothing that
+ * a session saw is taken for true; every check below reads the tree as it is now:
  *
- *  - A claims 5, B claims 6 on the same path, B commits, then A: A's token meets B's row (P1). If A commits between B's claim and B's commit,
- *    it is refused just the same: the claim alone shuts it out.
- *  - A commits, B claims, A's reply is lost, A tries again with its op: the op is looked up first, so A learns that its commit took place
- *    although its token is stale by now.
- *  - A claims 5 on reports, B claims 6 on reports/x, A commits reports/x and reports/y: refused whole, for x (P3).
- *  - A removes or moves reports/old while B holds a higher fence beneath it: refused by B's row; while B (at the same token) has put a file in it:
+ *  - A claims 5, B claims 6 on the same path, B commits, then A: A's token meets B's row (P1). If A
+ *    commits between B's claim and B's commit, it is refused just the same: the claim alone shuts
+ *    it out.
+ *  - A commits, B claims, A's reply is lost, A tries again with its op: the op is looked up first,
+ *    so A learns that its commit took place although its token is stale by now.
+ *  - A claims 5 on reports, B claims 6 on reports/x, A commits reports/x and reports/y: refused
+ *    whole, for x (P3).
+ *  - A removes or moves reports/old while B holds a higher fence beneath it: refused by B's row;
+ *    while B (at the same token) has put a file in it:
  *    refused as not empty.
- *  - A has a file in reports/d changed; B moves reports/d to reports/e and commits; A commits: the directory is no longer at the path that A's change
- *    says, so A is refused, and its content does not turn up at reports/e.
- *  - Two commits in one transaction: the second one sees all of the first, and if it is refused, its savepoint takes back only its own.
+ *  - A has a file in reports/d changed; B moves reports/d to reports/e and commits; A commits: the
+ *    directory is no longer at the path that A's change says, so A is refused, and its content does
+ *    not turn up at reports/e.
+ *  - Two commits in one transaction: the second one sees all of the first, and if it is refused,
+ *    its savepoint takes back only its own.
  */
 #include "store/change.h"
 #include "store/change_plan.h"
@@ -98,7 +104,10 @@ static int check_seq(struct db *db, const struct commit_request *req, struct com
 
 	if (req->seq < 0)
 		return 0;
-	/* The row may have been dropped under an equal one above; claiming again changes nothing but that. */
+	/*
+	 * The row may have been dropped under an equal one above; claiming again changes nothing
+	 * but that.
+	 */
 	err = fence_claim(db, req->path, req->token, req->owner, req->now_ns, &out->refusal);
 	if (err)
 		return err;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Applying one commit: the only code that changes the tree. Runs inside the caller's savepoint of the writing connection; on any
- * non-zero return the caller rolls back to it. Fence, preconditions and pointers are checked and moved in that same transaction (P1, P3).
+ * Applying one commit: the only code that changes the tree. Runs inside the caller's savepoint of
+ * the writing connection; on any non-zero return the caller rolls back to it. Fence, preconditions
+ * and pointers are checked and moved in that same transaction (P1, P3).
  */
 #ifndef FENCE_STORE_CHANGE_H
 #define FENCE_STORE_CHANGE_H
@@ -23,19 +24,30 @@ struct change_xattr {
 /* Everything borrowed from the caller for the duration of the call. */
 struct change {
 	enum change_kind kind;
-	bool implied; /* CHANGE_DIR of parents=1: only if nothing is there; a directory that is there by now is used instead. Not fenced. */
-	/* Directory that holds the name: > 0 a directory id of the store; < 0 the `child` of an earlier CHANGE_DIR of this commit. */
+	/*
+	 * CHANGE_DIR of parents=1: only if nothing is there; a directory that is there by now is
+	 * used instead. Not fenced.
+	 */
+	bool implied;
+	/*
+	 * Directory that holds the name: > 0 a directory id of the store; < 0 the `child` of an
+	 * earlier CHANGE_DIR of this commit.
+	 */
 	int64_t dir;
 	const char *name;
 	const char *path; /* full path of the name, for the fence */
-	/* CHANGE_DIR: > 0 an existing directory (moved, or its attributes changed), < 0 a new one, known by this number within the commit. */
+	/*
+	 * CHANGE_DIR: > 0 an existing directory (moved, or its attributes changed), < 0 a new one,
+	 * known by this number within the commit.
+	 */
 	int64_t child;
 	uint32_t mode, uid, gid;
 	int64_t mtime;
 	int64_t size;
 	bool has_blob;
-	struct blob_id blob; /* CHANGE_FILE with content. Its row in table blob must exist by now. */
-	const char *target;  /* CHANGE_SYMLINK */
+	/* CHANGE_FILE with content. Its row in table blob must exist by now. */
+	struct blob_id blob;
+	const char *target; /* CHANGE_SYMLINK */
 	const struct change_xattr *xattrs;
 	size_t n_xattrs;
 };
@@ -71,14 +83,18 @@ struct commit_result {
 };
 
 /*
- * Order of checks: op (same op on the same claimed path: the first outcome is returned, replayed); token of the claimed path against
- * highest(path); once; seq; expects (ECANCELED; EEXIST for absent=1), each against the state before this commit; then for each changed path q: token >= highest(q),
- * for removed, moved or replaced directories also every row beneath their old and new path (implied directories are not fenced).
- * Then all old rows die, new rows are born at revision+1, and the structure is verified: a removed or replaced directory must be
- * empty (ENOTEMPTY, naming it); a directory that holds a change must be reachable, before or after, under the path the change says
- * (ENOENT: moved or removed meanwhile); a moved directory's old row must be one that this commit removes (ENOENT); no cycle (EINVAL); a file in the
- * place of a parent: ENOTDIR. A commit without effective changes makes no revision (it returns the current one, changed=0),
- * unless it has an op, which an empty revision then records.
+ * Order of checks: op (same op on the same claimed path: the first outcome is returned, replayed);
+ * token of the claimed path against highest(path); once; seq; expects (ECANCELED; EEXIST for
+ * absent=1), each against the state before this commit; then for each changed path q: token >=
+ * highest(q), for removed, moved or replaced directories also every row beneath their old and new
+ * path (implied directories are not fenced).
+ * Then all old rows die, new rows are born at revision+1, and the structure is verified: a removed
+ * or replaced directory must be empty (ENOTEMPTY, naming it); a directory that holds a change must
+ * be reachable, before or after, under the path the change says (ENOENT: moved or removed
+ * meanwhile); a moved directory's old row must be one that this commit removes (ENOENT); no cycle
+ * (EINVAL); a file in the place of a parent: ENOTDIR. A commit without effective changes makes no
+ * revision (it returns the current one, changed=0), unless it has an op, which an empty revision
+ * then records.
  * seq of the new rows: 1 + the highest of the path's history (entry_history semantics).
  * dirtime of every directory whose names changed is set to (revision, now).
  * Blobs whose last current row died are not garbage: history keeps them.

@@ -113,8 +113,10 @@ static int add_row(struct plan *p, const struct step *s, int64_t seq)
 	const struct change *c = s->c;
 	int err = db_stmt(
 		p->db,
-		"INSERT INTO entry(dir, name, born, seq, kind, child, blob, size, mode, uid, gid, mtime,"
-		" token, target, owner, op) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
+		"INSERT INTO entry(dir, name, born, seq, kind, child, blob, size, mode, uid, gid,"
+		" mtime,"
+		" token, target, owner, op) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
+		" ?12, ?13,"
 		" ?14, ?15, ?16)",
 		&st);
 
@@ -181,7 +183,10 @@ static int bear_new(struct plan *p)
 	return 0;
 }
 
-/* Whether the steps of one name leave a directory with another set of names, or a name with something else behind it. */
+/*
+ * Whether the steps of one name leave a directory with another set of names, or a name with
+ * something else behind it.
+ */
 static bool changes_names(struct step *const *group, size_t n)
 {
 	const struct step *born = NULL;
@@ -200,7 +205,10 @@ static bool changes_names(struct step *const *group, size_t n)
 	       (born->c->kind == CHANGE_SYMLINK) != (born->old_kind == ENTRY_SYMLINK);
 }
 
-/* A directory with a new version of its own has its time from there, and one that is gone needs none. */
+/*
+ * A directory with a new version of its own has its time from there, and one that is gone needs
+ * none.
+ */
 static int add_dirtime(struct plan *p, int64_t dir)
 {
 	auto_stmt struct stmt *st = NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What can refuse a commit before anything of it is applied: preconditions and fences (P1). Layer: store.
+ * What can refuse a commit before anything of it is applied: preconditions and fences (P1). Layer:
+ * store.
  */
 #include "store/change_plan.h"
 #include "store/db.h"
@@ -118,8 +119,9 @@ static int check_path(struct plan *p, const struct step *s, struct memo *m)
 }
 
 /*
- * A directory that is removed, replaced or moved takes with it every path beneath its old name; one that arrives gives every path beneath
- * its new name another meaning. So no row there may be higher either.
+ * A directory that is removed, replaced or moved takes with it every path beneath its old name; one
+ * that arrives gives every path beneath its new name another meaning. So no row there may be higher
+ * either.
  */
 static int check_beneath(struct plan *p, const struct step *s)
 {

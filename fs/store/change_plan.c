@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Resolving the changes of a commit: numbers of new directories become ids, each name meets what it stands for now. Layer: store.
+ * Resolving the changes of a commit: numbers of new directories become ids, each name meets what it
+ * stands for now. Layer: store.
  *
- * Everything that would compare each change with each other goes through one of three sorted arrays instead.
+ * Everything that would compare each change with each other goes through one of three sorted arrays
+ * instead.
  */
 #include "store/change_plan.h"
 #include "store/db.h"
@@ -99,11 +101,17 @@ bool plan_kills(const struct plan *p, const struct entry *e)
 	struct step key = { .c = &c, .dir = e->dir };
 	const struct step *s = find(p->by_name, p->n, &key, by_name_only);
 
-	/* Any step of that name will do: none of them but a used implied directory leaves the name what it was. */
+	/*
+	 * Any step of that name will do: none of them but a used implied directory leaves the name
+	 * what it was.
+	 */
 	return s && s->old_row == e->row && !s->is_used && !s->is_in_place;
 }
 
-/* The path of a change ends in its name; the root's own is (0, "", "."), and only its attributes can change. */
+/*
+ * The path of a change ends in its name; the root's own is (0, "", "."), and only its attributes
+ * can change.
+ */
 static int init_step(struct step *s, const struct change *c, size_t index)
 {
 	const char *slash = strrchr(c->path, '/');
@@ -225,7 +233,10 @@ static int resolve_child(struct plan *p, struct step *s)
 		p->by_child[p->n_children++] = s;
 		return 0;
 	}
-	/* An implied directory over something else is refused later: a stale token is the better answer if both apply. */
+	/*
+	 * An implied directory over something else is refused later: a stale token is the better
+	 * answer if both apply.
+	 */
 	if (s->c->implied && s->old_row && s->old_child) {
 		s->child = s->old_child;
 		s->is_used = true;

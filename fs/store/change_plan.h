@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A commit while it is worked out: each change with what it meets in the tree. For the change_*.c files only. */
+/*
+ * A commit while it is worked out: each change with what it meets in the tree. For the change_*.c
+ * files only.
+ */
 #ifndef FENCE_STORE_CHANGE_PLAN_H
 #define FENCE_STORE_CHANGE_PLAN_H
 
@@ -9,7 +12,8 @@
 struct step {
 	const struct change *c; /* borrowed */
 	size_t index;		/* of the change */
-	size_t parent_len; /* bytes of c->path that name its parent; 0: a top-level name, or the root itself */
+	/* bytes of c->path that name its parent; 0: a top-level name, or the root itself */
+	size_t parent_len;
 	int64_t dir;	   /* c->dir as an id of the store */
 	int64_t child;	   /* CHANGE_DIR: c->child as an id of the store */
 	int64_t old_row;   /* what has the name before this commit; 0: nothing */
@@ -36,7 +40,10 @@ struct plan {
 	bool dirs_moved;
 };
 
-/* Resolve all changes into the zeroed @p, whose db, req and refusal are set. -EINVAL: the changes make no sense together. */
+/*
+ * Resolve all changes into the zeroed @p, whose db, req and refusal are set. -EINVAL: the changes
+ * make no sense together.
+ */
 int plan_build(struct plan *p);
 void plan_fini(struct plan *p);
 /* The CHANGE_DIR of existing directory @child, NULL if none. */
@@ -64,7 +71,10 @@ void step_parent(const struct step *s, char *out);
 /* -EX with *p->refusal. */
 int change_check_expects(struct plan *p);
 int change_check_fences(struct plan *p);
-/* What can be said of the structure while the tree is still as it was; then what is left, when it has changed. */
+/*
+ * What can be said of the structure while the tree is still as it was; then what is left, when it
+ * has changed.
+ */
 int change_verify_before(struct plan *p);
 int change_verify_after(struct plan *p);
 /* All old rows die, new ones are born at p->revision. */

@@ -2,14 +2,17 @@
 /*
  * The tree stays a tree, and every change was where it said. Layer: store.
  *
- * Why that suffices: before the commit every directory but the root has one entry, in a directory that has one itself, up to the root. The
- * entry of a directory goes away only by removal, and then nothing is left in it; or by a move, and then it has a new one. So after the
- * commit each entry still lies in a directory that has an entry. Going up from any of them either ends at the root or runs in a circle, and a
- * circle must pass through a directory that was moved: those are followed up to the root, one by one.
+ * Why that suffices: before the commit every directory but the root has one entry, in a directory
+ * that has one itself, up to the root. The entry of a directory goes away only by removal, and then
+ * nothing is left in it; or by a move, and then it has a new one. So after the commit each entry
+ * still lies in a directory that has an entry. Going up from any of them either ends at the root or
+ * runs in a circle, and a circle must pass through a directory that was moved: those are followed
+ * up to the root, one by one.
  *
- * Why paths are checked: fences are looked up by the path that the change says. Were it not the path of the directory that holds the name, a
- * change could slip past the fence of where it really is. A directory that this commit moves, or that lies beneath one, has two paths,
- * and rows beneath both were checked with the move itself, so either will do.
+ * Why paths are checked: fences are looked up by the path that the change says. Were it not the
+ * path of the directory that holds the name, a change could slip past the fence of where it really
+ * is. A directory that this commit moves, or that lies beneath one, has two paths, and rows beneath
+ * both were checked with the move itself, so either will do.
  */
 #include "store/change_plan.h"
 #include "store/db.h"
@@ -50,7 +53,10 @@ static int is_honest(struct plan *p, const struct step *s, struct memo *m)
 	return strcmp(parent, m->path) == 0;
 }
 
-/* In a directory that this commit makes or implies: where that one's own change, which is checked in its turn, says it is. */
+/*
+ * In a directory that this commit makes or implies: where that one's own change, which is checked
+ * in its turn, says it is.
+ */
 static bool is_below_maker(struct plan *p, const struct step *s)
 {
 	const struct step *maker = plan_find_number(p, s->c->dir);

@@ -2,8 +2,8 @@
 /*
  * Connections: how they are opened, and what SQLite's errors mean. Layer: store.
  *
- * One connection writes and checkpoints; all others are query_only and never checkpoint, because SQLite before
- * 3.51.3 can lose committed pages when two connections do so at the same instant.
+ * One connection writes and checkpoints; all others are query_only and never checkpoint, because
+ * SQLite before 3.51.3 can lose committed pages when two connections do so at the same instant.
  */
 #include "store/db_conn.h"
 
@@ -17,8 +17,8 @@
 #define BUSY_TIMEOUT_MS 5000
 
 /*
- * The writer's page cache is large, so that a transaction rarely spills into the WAL before it commits. A WAL that once
- * grew is cut back when it restarts.
+ * The writer's page cache is large, so that a transaction rarely spills into the WAL before it
+ * commits. A WAL that once grew is cut back when it restarts.
  */
 static const char writer_pragmas[] = "PRAGMA synchronous = FULL;"
 				     "PRAGMA wal_autocheckpoint = 0;"
@@ -35,9 +35,10 @@ static const char create_pragmas[] = "PRAGMA page_size = 4096;"
 				     "PRAGMA auto_vacuum = INCREMENTAL;";
 
 /*
- * Out of space is an ordinary answer only where a write of pages failed: then the commit record cannot be complete. A
- * failed fsync, or a wal-index that cannot grow (which SQLite does after it has written and synced the commit record),
- * leaves the outcome of a COMMIT unknown and must not pass for "rolled back".
+ * Out of space is an ordinary answer only where a write of pages failed: then the commit record
+ * cannot be complete. A failed fsync, or a wal-index that cannot grow (which SQLite does after it
+ * has written and synced the commit record), leaves the outcome of a COMMIT unknown and must not
+ * pass for "rolled back".
  */
 static int io_errno(struct db *db, int code)
 {
@@ -129,7 +130,10 @@ static int is_wal(void *out, int n, char **values, char **names)
 	return 0;
 }
 
-/* A rollback journal would work, but no reader could read while the writer writes: refuse what is not WAL. */
+/*
+ * A rollback journal would work, but no reader could read while the writer writes: refuse what is
+ * not WAL.
+ */
 static int enter_wal(struct db *db)
 {
 	bool wal = false;
@@ -147,8 +151,8 @@ static int apply_unsafe(struct db *db)
 
 	if (!mode || strcmp(mode, "normal") != 0)
 		return 0;
-	log_warning(
-		"FENCEFS_UNSAFE_SYNCHRONOUS is set: acknowledged commits do not survive power loss");
+	log_warning("FENCEFS_UNSAFE_SYNCHRONOUS is set: acknowledged commits do not survive power"
+		    " loss");
 	return db_exec(db, "PRAGMA synchronous = NORMAL");
 }
 

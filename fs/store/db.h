@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The database driver: connections and prepared statements. The only place that knows SQLite's result codes; what leaves
- * it is 0 or -errno. SQL text is a string constant: its address is the key under which a connection keeps the statement.
+ * The database driver: connections and prepared statements. The only place that knows SQLite's
+ * result codes; what leaves it is 0 or -errno. SQL text is a string constant: its address is the
+ * key under which a connection keeps the statement.
  */
 #ifndef FENCE_STORE_DB_H
 #define FENCE_STORE_DB_H
@@ -30,12 +31,16 @@ void db_keep_wal(struct db *db);
 int db_exec(struct db *db, const char *sql);
 /* Frames in the WAL after the last commit of this connection. */
 int db_wal_frames(const struct db *db);
-/* Move the WAL into the database: what readers allow, or (@truncate) all of it, waiting for them. -EBUSY: readers stayed. */
+/*
+ * Move the WAL into the database: what readers allow, or (@truncate) all of it, waiting for them.
+ * -EBUSY: readers stayed.
+ */
 int db_checkpoint(struct db *db, bool truncate);
 
 /*
- * The statement for @sql, reset and unbound; for the caller's use until stmt_done(). Declare it auto_stmt: a statement left
- * in use pins the WAL. Bound pointers are borrowed until stmt_done(). Parameters count from 1, columns from 0.
+ * The statement for @sql, reset and unbound; for the caller's use until stmt_done(). Declare it
+ * auto_stmt: a statement left in use pins the WAL. Bound pointers are borrowed until stmt_done().
+ * Parameters count from 1, columns from 0.
  */
 int db_stmt(struct db *db, const char *sql, struct stmt **out);
 void stmt_done(struct stmt *st);

@@ -15,8 +15,9 @@ struct db {
 	int wal_frames;
 	int read_depth; /* nested txn_read_begin() */
 	bool in_txn;	/* between txn_begin() and txn_commit() or txn_rollback() */
-	bool committing; /* COMMIT is running: an error now may come after the commit record was written */
-	int lost;	 /* -errno that made SQLite roll the transaction back by itself, else 0 */
+	/* COMMIT is running: an error now may come after the commit record was written */
+	bool committing;
+	int lost; /* -errno that made SQLite roll the transaction back by itself, else 0 */
 };
 
 /* The one place where SQLite's codes become -errno. Never 0. */

@@ -2,7 +2,8 @@
 /*
  * Finding entries of the tree, now and at any revision. Layer: store.
  *
- * Of one name, versions do not overlap: the one visible at R is the youngest with born <= R, if it had not died by R.
+ * Of one name, versions do not overlap: the one visible at R is the youngest with born <= R, if it
+ * had not died by R.
  */
 #include "store/entry.h"
 #include "store/db.h"
@@ -122,8 +123,9 @@ static int find_child_past(struct db *db, int64_t child, int64_t rev, struct ent
 }
 
 /*
- * The two queries of a find need no snapshot around them: rows never change but for `died`, which goes from NULL to a
- * revision younger than any that a reader asks for, so a commit between the two cannot change the answer at @rev.
+ * The two queries of a find need no snapshot around them: rows never change but for `died`, which
+ * goes from NULL to a revision younger than any that a reader asks for, so a commit between the two
+ * cannot change the answer at @rev.
  */
 int entry_find(struct db *db, int64_t dir, const char *name, int64_t rev, struct entry *out)
 {

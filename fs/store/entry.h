@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading the tree: the temporal table `entry`. A row is visible at revision R when born <= R and (died IS NULL or died > R).
- * All functions take any connection; @rev is a revision, or ENTRY_NOW for what is current in this connection's snapshot.
+ * Reading the tree: the temporal table `entry`. A row is visible at revision R when born <= R and
+ * (died IS NULL or died > R).
+ * All functions take any connection; @rev is a revision, or ENTRY_NOW for what is current in this
+ * connection's snapshot.
  */
 #ifndef FENCE_STORE_ENTRY_H
 #define FENCE_STORE_ENTRY_H
@@ -37,9 +39,12 @@ struct entry {
 };
 
 /*
- * (dir, name) at @rev. One indexed query when @rev is current: the partial index over current rows first, the
- * general index (dir, name, born) only if that row is younger than @rev or missing. -ENOENT.
- * A directory's mtime is the later of its own row's and its last change of names (table dirtime), if that is within @rev.
+ * (dir, name) at @rev. One indexed query when @rev is current: the partial index over current rows
+ * first, the general index (dir, name, born) only if that row is younger than @rev or missing.
+ * -ENOENT.
+ * A directory's mtime is that of its own row, or of the last change of its names (table dirtime) if
+ * a later revision made that: a time that came with the directory itself, as tar and rsync set it
+ * after they filled it, is kept.
  */
 int entry_lookup(struct db *db, int64_t dir, const char *name, int64_t rev, struct entry *out);
 int entry_by_row(struct db *db, int64_t row, struct entry *out);
@@ -47,11 +52,15 @@ int entry_by_row(struct db *db, int64_t row, struct entry *out);
 int entry_by_child(struct db *db, int64_t child, int64_t rev, struct entry *out);
 /* Walk @path (normalised) from the root; symlinks are not followed. -ENOENT, -ENOTDIR. */
 int entry_resolve(struct db *db, const char *path, int64_t rev, struct entry *out);
-/* Path of directory @dir at @rev into @out (FENCE_PATH_MAX + 1). -ENOENT: not reachable from the root. -ELOOP: a cycle. */
+/*
+ * Path of directory @dir at @rev into @out (FENCE_PATH_MAX + 1). -ENOENT: not reachable from the
+ * root. -ELOOP: a cycle.
+ */
 int entry_path(struct db *db, int64_t dir, int64_t rev, char *out);
 
 /*
- * Up to @max entries of @dir at @rev in memcmp order of names, those after @after ("" = from the start), into @out.
+ * Up to @max entries of @dir at @rev in memcmp order of names, those after @after ("" = from the
+ * start), into @out.
  * The count; 0 at the end; -errno.
  */
 int entry_list(struct db *db, int64_t dir, int64_t rev, const char *after, struct entry *out,
@@ -79,8 +88,9 @@ typedef int (*entry_xattr_fn)(void *arg, const char *name, const void *value, si
 int entry_xattr_each(struct db *db, int64_t row, entry_xattr_fn fn, void *arg);
 
 /*
- * Versions of a path, newest first, over every directory that its parent path ever resolved to (a removed and re-created parent has
- * another id). A row counts if it was visible at this path at some revision. @fn non-zero stops.
+ * Versions of a path, newest first, over every directory that its parent path ever resolved to (a
+ * removed and re-created parent has another id). A row counts if it was visible at this path at
+ * some revision. @fn non-zero stops.
  */
 typedef int (*entry_version_fn)(void *arg, const struct entry *e);
 int entry_history(struct db *db, const char *path, entry_version_fn fn, void *arg);

@@ -2,8 +2,9 @@
 /*
  * Listing a directory. Layer: store.
  *
- * What is current is read from the index of current rows. At an older revision the names are walked one by one through the
- * index of all versions, so that a name with a long past costs no more than one without.
+ * What is current is read from the index of current rows. At an older revision the names are walked
+ * one by one through the index of all versions, so that a name with a long past costs no more than
+ * one without.
  */
 #include "store/entry.h"
 #include "store/db.h"

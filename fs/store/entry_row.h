@@ -21,8 +21,9 @@ static inline bool entry_is_visible(const struct entry *e, int64_t rev)
 int entry_find(struct db *db, int64_t dir, const char *name, int64_t rev, struct entry *out);
 int entry_find_child(struct db *db, int64_t child, int64_t rev, struct entry *out);
 /*
- * A directory's names may have changed since its own entry was born: its mtime at @rev is then that of the change. A time
- * that came with the entry itself, in the same or a later revision, is kept: tar and rsync set it after they filled a directory.
+ * A directory's names may have changed since its own entry was born: its mtime at @rev is then that
+ * of the change. A time that came with the entry itself, in the same or a later revision, is kept:
+ * tar and rsync set it after they filled a directory.
  */
 int entry_add_dirtime(struct db *db, int64_t rev, struct entry *e);
 

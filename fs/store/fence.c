@@ -2,8 +2,9 @@
 /*
  * Looking up fences (P1). Layer: store.
  *
- * A row stands for its path and for all beneath it, so highest(p) takes one lookup by key for each level from p up to the root;
- * nothing beneath p counts. Rows are keyed by path and know nothing of entries, so they outlive what is at the path.
+ * A row stands for its path and for all beneath it, so highest(p) takes one lookup by key for each
+ * level from p up to the root; nothing beneath p counts. Rows are keyed by path and know nothing of
+ * entries, so they outlive what is at the path.
  */
 #include "store/fence.h"
 #include "store/db.h"
@@ -92,7 +93,10 @@ int fence_range(const char *path, struct fence_range *out)
 
 	if (len > FENCE_PATH_MAX)
 		return -ENAMETOOLONG;
-	/* No path begins with '/', and '0' follows '/'. Beneath the root: up to more 0xff than a path has. */
+	/*
+	 * No path begins with '/', and '0' follows '/'. Beneath the root: up to more 0xff than a
+	 * path has.
+	 */
 	if (strcmp(path, ".") == 0) {
 		*out = (struct fence_range){ .low_len = 0, .high_len = FENCE_PATH_MAX + 2 };
 		memset(out->high, 0xff, out->high_len);

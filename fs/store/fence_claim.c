@@ -2,13 +2,18 @@
 /*
  * Changing fences: claim, sequence number, reset. Layer: store.
  *
- * P1. Every claim and every commit is one transaction of the one writing connection, so any two of them have an order. A claim of T on p
- * makes highest(q) >= T for p and for every q beneath it, from its transaction on:
- *  - rows are only ever raised (reset, which is root's alone, excepted), so no later transaction sees less;
- *  - a row is dropped only together with a row above it that is at least as high, which keeps highest(q) of every q as it was;
- *  - a commit compares its token with highest(q) in the transaction that moves q's pointer: ordered before the claim, it
- *    came first and is what the new owner finds; ordered after, it meets the raised row and is refused.
- * The claim is acknowledged only after its transaction is durable, so a crash cannot take back what was promised.
+ * P1. Every claim and every commit is one transaction of the one writing connection, so any two of
+ * them have an order. A claim of T on p makes highest(q) >= T for p and for every q beneath it,
+ * from its transaction on:
+ *  - rows are only ever raised (reset, which is root's alone, excepted), so no later transaction
+ *    sees less;
+ *  - a row is dropped only together with a row above it that is at least as high, which keeps
+ *    highest(q) of every q as it was;
+ *  - a commit compares its token with highest(q) in the transaction that moves q's pointer: ordered
+ *    before the claim, it came first and is what the new owner finds; ordered after, it meets the
+ *    raised row and is refused.
+ * The claim is acknowledged only after its transaction is durable, so a crash cannot take back what
+ * was promised.
  */
 #include "store/db.h"
 #include "store/fence.h"
@@ -18,7 +23,8 @@
 #include <errno.h>
 
 /*
- * Insert the row, or raise it: a new ownership generation starts without a sequence number, and the lease of the one before is over.
+ * Insert the row, or raise it: a new ownership generation starts without a sequence number, and the
+ * lease of the one before is over.
  * An equal token changes nothing.
  */
 static int raise_row(struct db *db, const char *path, int64_t token, const char *owner,
@@ -43,8 +49,9 @@ static int raise_row(struct db *db, const char *path, int64_t token, const char 
 }
 
 /*
- * Drop rows beneath @path that its row makes redundant. A row with a lease stays, and one with a sequence number under this very token,
- * which still orders its owner's commits. Looks at 1,000 rows, so that a claim takes bounded time; the next one goes on.
+ * Drop rows beneath @path that its row makes redundant. A row with a lease stays, and one with a
+ * sequence number under this very token, which still orders its owner's commits. Looks at 1,000
+ * rows, so that a claim takes bounded time; the next one goes on.
  */
 static int drop_redundant(struct db *db, const char *path, int64_t token)
 {
@@ -56,7 +63,8 @@ static int drop_redundant(struct db *db, const char *path, int64_t token)
 		err = db_stmt(
 			db,
 			"DELETE FROM fence WHERE path IN (SELECT path FROM"
-			" (SELECT path, token, seq, lease_owner FROM fence WHERE path > ?1 AND path < ?2"
+			" (SELECT path, token, seq, lease_owner FROM fence WHERE path > ?1 AND"
+			" path < ?2"
 			" AND path <> x'2e' ORDER BY path LIMIT 1000)"
 			" WHERE lease_owner IS NULL AND (token < ?3 OR (token = ?3 AND seq < 0)))",
 			&st);
@@ -132,12 +140,12 @@ static int lower_beneath(struct db *db, const char *path, int64_t token, const c
 	int err = fence_range(path, &range);
 
 	if (!err)
-		err = db_stmt(
-			db,
-			"UPDATE fence SET token = ?3, seq = -1, updated = ?4, owner = ?5, lease_owner = NULL,"
-			" lease_ttl = NULL, lease_expires = NULL"
-			" WHERE path > ?1 AND path < ?2 AND path <> x'2e' AND token > ?3",
-			&st);
+		err = db_stmt(db,
+			      "UPDATE fence SET token = ?3, seq = -1, updated = ?4, owner = ?5,"
+			      " lease_owner = NULL,"
+			      " lease_ttl = NULL, lease_expires = NULL"
+			      " WHERE path > ?1 AND path < ?2 AND path <> x'2e' AND token > ?3",
+			      &st);
 	if (err)
 		return err;
 	fence_bind_range(st, &range);

@@ -44,7 +44,10 @@ static int by_from(const void *a, const void *b)
 
 typedef int (*version_fn)(void *arg, struct stmt *st, int64_t from, int64_t until);
 
-/* Every version of @name that was visible in @span: its id, kind, child and seq are columns 2 to 5 of the statement. */
+/*
+ * Every version of @name that was visible in @span: its id, kind, child and seq are columns 2 to 5
+ * of the statement.
+ */
 static int each_version(struct db *db, const struct history_span *span, const char *name,
 			version_fn fn, void *arg)
 {
@@ -130,7 +133,10 @@ int history_of_root(struct history *out)
 	return add_span(out, 0, 0, INT64_MAX);
 }
 
-/* The last version of @name that was born in @span or alive when it began: 1 with its seq and birth, or 0. */
+/*
+ * The last version of @name that was born in @span or alive when it began: 1 with its seq and
+ * birth, or 0.
+ */
 static int last_version(struct db *db, const struct history_span *span, const char *name,
 			int64_t *seq, int64_t *born)
 {
@@ -157,9 +163,10 @@ static int last_version(struct db *db, const struct history_span *span, const ch
 }
 
 /*
- * A version born while its directory was at this path got a number above all that the path had before. So within a span only its
- * last version counts; and going back in time, the first span whose last version was born in it settles the matter. Older spans
- * count only behind a version that came in with its directory, numbered at another path.
+ * A version born while its directory was at this path got a number above all that the path had
+ * before. So within a span only its last version counts; and going back in time, the first span
+ * whose last version was born in it settles the matter. Older spans count only behind a version
+ * that came in with its directory, numbered at another path.
  */
 int history_seq(struct db *db, const struct history *h, const char *name, int64_t *out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which directories a path was, and when. The past of a path a/b is the union of the pasts of name b in every directory
- * that a ever resolved to, each clipped to the time in which it did.
+ * Which directories a path was, and when. The past of a path a/b is the union of the pasts of name
+ * b in every directory that a ever resolved to, each clipped to the time in which it did.
  */
 #ifndef FENCE_STORE_HISTORY_H
 #define FENCE_STORE_HISTORY_H
@@ -11,7 +11,10 @@
 
 struct db;
 
-/* Directory @dir was at the path from revision @from on, up to but not at @until (INT64_MAX: it still is). */
+/*
+ * Directory @dir was at the path from revision @from on, up to but not at @until (INT64_MAX: it
+ * still is).
+ */
 struct history_span {
 	int64_t dir, from, until;
 };

@@ -44,7 +44,8 @@ int layout_check_fs(int fd, const char *path, struct errmsg *err)
 		if ((uint32_t)fs.f_type == network_fs[i].magic)
 			return errmsg_set(
 				err, -EOPNOTSUPP,
-				"%s lies on %s; a store needs a local file system (ext4, xfs, btrfs)",
+				"%s lies on %s; a store needs a local file system (ext4, xfs,"
+				" btrfs)",
 				path, network_fs[i].name);
 	}
 	return 0;
@@ -76,7 +77,8 @@ int layout_read_format(int root, const char *path, struct store_uuid *out, struc
 	if (fd == -ENOENT && layout_is_unfinished(root) > 0)
 		return errmsg_set(
 			err, -EMEDIUMTYPE,
-			"%s is not a store yet: its creation was interrupted; empty it and run fence init again",
+			"%s is not a store yet: its creation was interrupted; empty it and run"
+			" fence init again",
 			path);
 	if (fd == -ENOENT)
 		return errmsg_set(err, -EMEDIUMTYPE, "%s is not a fencefs store", path);
@@ -169,7 +171,10 @@ int layout_db_path(int root, const char *path, char out[PATH_MAX], struct errmsg
 	char link[64], dir[PATH_MAX];
 	ssize_t n;
 
-	/* Where the descriptor leads, not where the path leads by now; absolute, so a later chdir does no harm. */
+	/*
+	 * Where the descriptor leads, not where the path leads by now; absolute, so a later chdir
+	 * does no harm.
+	 */
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", root);
 	n = readlink(link, dir, sizeof(dir) - 1);
 	if (n < 0)

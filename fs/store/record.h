@@ -42,7 +42,10 @@ int session_row_add(struct db *db, const struct session_row *row);
 int session_row_end(struct db *db, const char *id, enum session_outcome outcome, int64_t revision);
 /* -ENOENT. */
 int session_row_get(struct db *db, const char *id, struct session_row *out);
-/* All rows still open become aborted (the daemon starts: their sessions are gone). Also drops ended rows beyond the newest 100,000. */
+/*
+ * All rows still open become aborted (the daemon starts: their sessions are gone). Also drops ended
+ * rows beyond the newest 100,000.
+ */
 int session_rows_abort_open(struct db *db);
 
 struct reject {
@@ -61,12 +64,15 @@ struct reject {
 	struct blob_id blob;
 	int64_t size;
 };
-/* id and at are set here. Rows without a blob are bounded: the newest 10,000 stay. Rows with one go with their blob (gc). */
+/*
+ * id and at are set here. Rows without a blob are bounded: the newest 10,000 stay. Rows with one go
+ * with their blob (gc).
+ */
 int reject_add(struct db *db, struct reject *r);
 /* The first row with id > @after. -ENOENT at the end. */
 int reject_next(struct db *db, int64_t after, struct reject *out);
 int reject_get(struct db *db, int64_t id, struct reject *out);
-/* 1 if a reject row with this op on this claimed path exists, for outcome. */
+/* 1 and the newest reject row with this op on this claimed path, for outcome; 0: there is none. */
 int reject_by_op(struct db *db, const char *path, const char *op, struct reject *out);
 
 int setting_get(struct db *db, const char *name, int64_t *out); /* -ENOENT */

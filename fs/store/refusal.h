@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* An expected "no": what was refused, against what, by whom. Filled by claims and commits beside their -errno. */
+/*
+ * An expected "no": what was refused, against what, by whom. Filled by claims and commits beside
+ * their -errno.
+ */
 #ifndef FENCE_STORE_REFUSAL_H
 #define FENCE_STORE_REFUSAL_H
 

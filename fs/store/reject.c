@@ -13,9 +13,11 @@
 #define REJECT_BATCH 100   /* how many more there may be before they are trimmed */
 
 #define REJECT_COLUMNS \
-	"id, at, path, held_path, token, highest, held_by, owner, op, session, stage, why, uid, blob, size"
+	"id, at, path, held_path, token, highest, held_by, owner, op, session, stage, why, uid,"
+" blob, size"
 
-static int trim(struct db *db)
+	static int
+	trim(struct db *db)
 {
 	auto_stmt struct stmt *st = NULL;
 	int err = db_stmt(db,
@@ -53,7 +55,8 @@ int reject_add(struct db *db, struct reject *r)
 	auto_stmt struct stmt *st = NULL;
 	int err = db_stmt(
 		db,
-		"INSERT INTO reject(at, path, held_path, token, highest, held_by, owner, op, session,"
+		"INSERT INTO reject(at, path, held_path, token, highest, held_by, owner, op,"
+		" session,"
 		" stage, why, uid, blob, size)"
 		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
 		&st);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The schema. Names, paths and link targets are blobs, compared byte by byte; times are nanoseconds. Layer: store.
+ * The schema. Names, paths and link targets are blobs, compared byte by byte; times are
+ * nanoseconds. Layer: store.
  */
 #include "store/schema.h"
 #include "store/db.h"
@@ -14,19 +15,24 @@
 #include <string.h>
 
 /*
- * entry: every version of every name. entry_current finds a name, entry_past what it was, entry_child and entry_child_past
- *   the same for the entry of a directory, given its id.
+ * entry: every version of every name. entry_current finds a name, entry_past what it was,
+ * entry_child and entry_child_past the same for the entry of a directory, given its id.
  * blob: keyed by id itself, so that small content is stored where its key is.
  * fence: lease columns are those of a lease under this row's token; NULL when there is none.
- * dirtime: when the set of names of a directory changed without a new version of the directory's own entry.
+ * dirtime: when the set of names of a directory changed without a new version of the directory's
+ * own entry.
  */
 static const char tables[] =
 	"CREATE TABLE setting(name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;"
 
-	"CREATE TABLE entry(id INTEGER PRIMARY KEY AUTOINCREMENT, dir INTEGER NOT NULL, name BLOB NOT NULL,"
-	" born INTEGER NOT NULL, died INTEGER, seq INTEGER NOT NULL, kind INTEGER NOT NULL, child INTEGER,"
-	" blob BLOB, size INTEGER NOT NULL, mode INTEGER NOT NULL, uid INTEGER NOT NULL, gid INTEGER NOT NULL,"
-	" mtime INTEGER NOT NULL, token INTEGER NOT NULL, target BLOB, owner TEXT NOT NULL, op TEXT) STRICT;"
+	"CREATE TABLE entry(id INTEGER PRIMARY KEY AUTOINCREMENT, dir INTEGER NOT NULL, name BLOB"
+	" NOT NULL,"
+	" born INTEGER NOT NULL, died INTEGER, seq INTEGER NOT NULL, kind INTEGER NOT NULL, child"
+	" INTEGER,"
+	" blob BLOB, size INTEGER NOT NULL, mode INTEGER NOT NULL, uid INTEGER NOT NULL, gid"
+	" INTEGER NOT NULL,"
+	" mtime INTEGER NOT NULL, token INTEGER NOT NULL, target BLOB, owner TEXT NOT NULL, op"
+	" TEXT) STRICT;"
 	"CREATE UNIQUE INDEX entry_current ON entry(dir, name) WHERE died IS NULL;"
 	"CREATE INDEX entry_past ON entry(dir, name, born);"
 	"CREATE UNIQUE INDEX entry_child ON entry(child) WHERE child IS NOT NULL AND died IS NULL;"
@@ -35,10 +41,12 @@ static const char tables[] =
 	"CREATE TABLE xattr(entry INTEGER NOT NULL, name BLOB NOT NULL, value BLOB NOT NULL,"
 	" PRIMARY KEY(entry, name)) STRICT, WITHOUT ROWID;"
 
-	"CREATE TABLE dirtime(dir INTEGER NOT NULL, revision INTEGER NOT NULL, mtime INTEGER NOT NULL,"
+	"CREATE TABLE dirtime(dir INTEGER NOT NULL, revision INTEGER NOT NULL, mtime INTEGER NOT"
+	" NULL,"
 	" PRIMARY KEY(dir, revision)) STRICT, WITHOUT ROWID;"
 
-	"CREATE TABLE blob(id BLOB PRIMARY KEY, size INTEGER NOT NULL, hash BLOB NOT NULL, data BLOB)"
+	"CREATE TABLE blob(id BLOB PRIMARY KEY, size INTEGER NOT NULL, hash BLOB NOT NULL, data"
+	" BLOB)"
 	" STRICT, WITHOUT ROWID;"
 	"CREATE TABLE garbage(blob BLOB PRIMARY KEY, since INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
 
@@ -46,20 +54,27 @@ static const char tables[] =
 	" updated INTEGER NOT NULL, owner TEXT NOT NULL, lease_owner TEXT, lease_ttl INTEGER,"
 	" lease_expires INTEGER) STRICT, WITHOUT ROWID;"
 
-	"CREATE TABLE revision(revision INTEGER PRIMARY KEY, at INTEGER NOT NULL, path BLOB NOT NULL,"
-	" token INTEGER NOT NULL, owner TEXT NOT NULL, op TEXT, session TEXT, changed INTEGER NOT NULL,"
+	"CREATE TABLE revision(revision INTEGER PRIMARY KEY, at INTEGER NOT NULL, path BLOB NOT"
+	" NULL,"
+	" token INTEGER NOT NULL, owner TEXT NOT NULL, op TEXT, session TEXT, changed INTEGER NOT"
+	" NULL,"
 	" once INTEGER NOT NULL) STRICT;"
 	"CREATE INDEX revision_op ON revision(path, op) WHERE op IS NOT NULL;"
 	"CREATE INDEX revision_once ON revision(path, token) WHERE once = 1;"
 
-	"CREATE TABLE session(n INTEGER PRIMARY KEY, id TEXT NOT NULL, path BLOB NOT NULL, token INTEGER NOT NULL,"
-	" owner TEXT NOT NULL, uid INTEGER NOT NULL, opened INTEGER NOT NULL, outcome INTEGER NOT NULL,"
+	"CREATE TABLE session(n INTEGER PRIMARY KEY, id TEXT NOT NULL, path BLOB NOT NULL, token"
+	" INTEGER NOT NULL,"
+	" owner TEXT NOT NULL, uid INTEGER NOT NULL, opened INTEGER NOT NULL, outcome INTEGER NOT"
+	" NULL,"
 	" revision INTEGER NOT NULL) STRICT;"
 	"CREATE UNIQUE INDEX session_id ON session(id);"
 
-	"CREATE TABLE reject(id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, path BLOB NOT NULL,"
-	" held_path BLOB NOT NULL, token INTEGER NOT NULL, highest INTEGER NOT NULL, held_by TEXT NOT NULL,"
-	" owner TEXT NOT NULL, op TEXT, session TEXT, stage TEXT NOT NULL, why TEXT NOT NULL, uid INTEGER NOT NULL,"
+	"CREATE TABLE reject(id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, path BLOB"
+	" NOT NULL,"
+	" held_path BLOB NOT NULL, token INTEGER NOT NULL, highest INTEGER NOT NULL, held_by TEXT"
+	" NOT NULL,"
+	" owner TEXT NOT NULL, op TEXT, session TEXT, stage TEXT NOT NULL, why TEXT NOT NULL, uid"
+	" INTEGER NOT NULL,"
 	" blob BLOB, size INTEGER NOT NULL) STRICT;"
 	"CREATE INDEX reject_op ON reject(op) WHERE op IS NOT NULL;"
 	"CREATE INDEX reject_bare ON reject(id) WHERE blob IS NULL;";
@@ -82,7 +97,8 @@ static int add_root(struct db *db, uid_t uid, gid_t gid, int64_t now_ns)
 	auto_stmt struct stmt *st = NULL;
 	int err = db_stmt(
 		db,
-		"INSERT INTO entry(dir, name, born, seq, kind, child, size, mode, uid, gid, mtime, token,"
+		"INSERT INTO entry(dir, name, born, seq, kind, child, size, mode, uid, gid, mtime,"
+		" token,"
 		" owner) VALUES(0, x'', 0, 1, ?1, ?2, 0, ?3, ?4, ?5, ?6, 0, '')",
 		&st);
 

@@ -13,9 +13,15 @@
 
 struct db;
 
-/* All tables, revision 0 and the root directory, which belongs to @uid and @gid. In a fresh database, outside a transaction. */
+/*
+ * All tables, revision 0 and the root directory, which belongs to @uid and @gid. In a fresh
+ * database, outside a transaction.
+ */
 int schema_create(struct db *db, const char *uuid, uid_t uid, gid_t gid, int64_t now_ns);
-/* -EUCLEAN: not our database.  -EPROTONOSUPPORT: a newer schema.  -EXDEV: it belongs to another store than @uuid. */
+/*
+ * -EUCLEAN: not our database.  -EPROTONOSUPPORT: a newer schema.  -EXDEV: it belongs to another
+ * store than @uuid.
+ */
 int schema_check(struct db *db, const char *uuid, struct errmsg *err);
 
 #endif

@@ -15,7 +15,8 @@ static int trim(struct db *db)
 	auto_stmt struct stmt *st = NULL;
 	int err = db_stmt(
 		db,
-		"DELETE FROM session WHERE n <= (SELECT max(n) FROM session) - ?1 AND outcome <> ?2",
+		"DELETE FROM session WHERE n <= (SELECT max(n) FROM session) - ?1 AND outcome <>"
+		" ?2",
 		&st);
 
 	if (err)
@@ -89,7 +90,8 @@ int session_row_get(struct db *db, const char *id, struct session_row *out)
 	struct session_row row;
 	int res = db_stmt(
 		db,
-		"SELECT id, path, token, owner, uid, outcome, revision, opened FROM session WHERE id = ?1",
+		"SELECT id, path, token, owner, uid, outcome, revision, opened FROM session WHERE"
+		" id = ?1",
 		&st);
 
 	if (res)

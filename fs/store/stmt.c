@@ -158,7 +158,10 @@ int64_t stmt_get_int(struct stmt *st, int column)
 	return sqlite3_column_int64(st->s, column);
 }
 
-/* The bytes of a column (NULL when it has none) and how many; -ENOMEM when SQLite could not load them. */
+/*
+ * The bytes of a column (NULL when it has none) and how many; -ENOMEM when SQLite could not load
+ * them.
+ */
 static int column_bytes(struct stmt *st, int column, const void **out, size_t *out_len)
 {
 	const void *p = sqlite3_column_blob(st->s, column);

@@ -2,8 +2,8 @@
 /*
  * An open store: its directories, its lock, its connections. Layer: store.
  *
- * One connection writes and checkpoints. Readers are pooled; a connection is used by one thread at a time, so the pool's
- * list is all that a lock guards.
+ * One connection writes and checkpoints. Readers are pooled; a connection is used by one thread at
+ * a time, so the pool's list is all that a lock guards.
  */
 #include "store/store.h"
 #include "store/blob.h"
@@ -183,7 +183,10 @@ void store_close(struct store *s)
 {
 	if (!s)
 		return;
-	/* What a broken writer has in its cache is not to be trusted; the WAL is, as the next one to open it reads it. */
+	/*
+	 * What a broken writer has in its cache is not to be trusted; the WAL is, as the next one
+	 * to open it reads it.
+	 */
 	if (s->writer && store_is_broken(s))
 		db_keep_wal(s->writer);
 	else if (s->writer)
@@ -279,10 +282,10 @@ bool store_is_broken(const struct store *s)
 void store_set_broken(struct store *s)
 {
 	if (!atomic_exchange(&s->broken, true))
-		log_error(
-			"store %s: a write failed in a way that leaves its outcome unknown; it is read-only "
-			"until it is opened again",
-			s->path);
+		log_error("store %s: a write failed in a way that leaves its outcome unknown; it is"
+			  " read-only "
+			  "until it is opened again",
+			  s->path);
 }
 
 int store_checkpoint(struct store *s, bool force)

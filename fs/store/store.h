@@ -3,9 +3,10 @@
  * A store directory: create, open (one process at a time), its connections.
  *
  * Exactly one connection writes and checkpoints (store_writer); all others are query_only and never
- * checkpoint (SQLite before 3.51.3 can lose committed pages when two connections checkpoint at once).
- * The layer has no threads of its own; every function here may be called from any thread, the writer's
- * connection from one thread at a time.
+ * checkpoint (SQLite before 3.51.3 can lose committed pages when two connections checkpoint at
+ * once).
+ * The layer has no threads of its own; every function here may be called from any thread, the
+ * writer's connection from one thread at a time.
  */
 #ifndef FENCE_STORE_STORE_H
 #define FENCE_STORE_STORE_H
@@ -23,9 +24,10 @@ struct db;
 struct store;
 
 /*
- * Make a new store at @path (the directory may exist if it is empty): layout of design section 5, all of it
- * fsynced. Its root directory belongs to the calling user with mode 0755.
- * -EEXIST: already a store.  -ENOTEMPTY: a directory with other things in it.  -EOPNOTSUPP: on a network file system.
+ * Make a new store at @path (the directory may exist if it is empty): layout of design section 5,
+ * all of it fsynced. Its root directory belongs to the calling user with mode 0755.
+ * -EEXIST: already a store.  -ENOTEMPTY: a directory with other things in it.  -EOPNOTSUPP: on a
+ * network file system.
  */
 int store_create(const char *path, struct errmsg *err);
 
@@ -36,16 +38,21 @@ enum store_mode {
 };
 
 /*
- * Open @path. @mountpoint (may be NULL) is written into the lock file with our pid, for the message that a second process gets.
- * -ENOTDIR/-ENOENT/-EMEDIUMTYPE: not a store.  -EPROTONOSUPPORT: a newer format.  -EBUSY: somebody else owns it (message: pid and
- * mount point).  -EXDEV: blobs/UUID names another store.  -EUCLEAN: damaged database.  -EOPNOTSUPP: network file system.
+ * Open @path. @mountpoint (may be NULL) is written into the lock file with our pid, for the message
+ * that a second process gets.
+ * -ENOTDIR/-ENOENT/-EMEDIUMTYPE: not a store.  -EPROTONOSUPPORT: a newer format.  -EBUSY: somebody
+ * else owns it (message: pid and mount point).  -EXDEV: blobs/UUID names another store.  -EUCLEAN:
+ * damaged database.  -EOPNOTSUPP: network file system.
  */
 int store_open(const char *path, enum store_mode mode, const char *mountpoint, struct store **out,
 	       struct errmsg *err);
 /* Checkpoints (if ours to do), closes, releases the lock. */
 void store_close(struct store *s);
 
-/* Who holds @path's lock: *out_pid 0 when nobody does. mountpoint: at least 4097 bytes, "" if unknown. */
+/*
+ * Who holds @path's lock: *out_pid 0 when nobody does. mountpoint: at least 4097 bytes, "" if
+ * unknown.
+ */
 int store_holder(const char *path, int *out_pid, char *mountpoint);
 
 const char *store_uuid(const struct store *s);
@@ -62,11 +69,17 @@ struct db *store_writer(struct store *s);
 int store_reader_get(struct store *s, struct db **out);
 void store_reader_put(struct store *s, struct db *db);
 
-/* Sticky: after a failed fsync or COMMIT every later write answers -EIO until the store is opened again. */
+/*
+ * Sticky: after a failed fsync or COMMIT every later write answers -EIO until the store is opened
+ * again.
+ */
 bool store_is_broken(const struct store *s);
 void store_set_broken(struct store *s);
 
-/* Move the WAL into the database if it is larger than a threshold (or always, @force); writer's thread only. */
+/*
+ * Move the WAL into the database if it is larger than a threshold (or always, @force); writer's
+ * thread only.
+ */
 int store_checkpoint(struct store *s, bool force);
 
 #endif

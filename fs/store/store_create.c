@@ -2,8 +2,8 @@
 /*
  * Making a store. Layer: store.
  *
- * The format file comes last, by rename: a directory that has one is a whole store, and one that has only the rest is recognised as the
- * remains of an interrupted attempt.
+ * The format file comes last, by rename: a directory that has one is a whole store, and one that
+ * has only the rest is recognised as the remains of an interrupted attempt.
  */
 #include "store/layout.h"
 #include "store/db.h"
@@ -57,7 +57,8 @@ static int open_root(const char *path, int *out, struct errmsg *err)
 	if (res == 0 && layout_is_unfinished(fd) > 0)
 		return errmsg_set(
 			err, -ENOTEMPTY,
-			"%s holds an unfinished store: its creation was interrupted; empty it and try again",
+			"%s holds an unfinished store: its creation was interrupted; empty it and"
+			" try again",
 			path);
 	if (res == 0)
 		return errmsg_set(err, -ENOTEMPTY, "%s is not empty and not a store", path);
@@ -157,7 +158,8 @@ static int sync_parent(int root)
 	if (fd < 0)
 		return errno == EACCES ?
 			       0 :
-			       -errno; /* a parent that we may not read is not ours to have changed */
+			       /* a parent that we may not read is not ours to have changed */
+			       -errno;
 	return io_fsync(fd);
 }
 

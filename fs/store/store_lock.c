@@ -2,8 +2,9 @@
 /*
  * The lock of a store. Layer: store.
  *
- * An OFD lock: it belongs to the descriptor, so closing another descriptor of the file does not drop it (a POSIX lock would go),
- * and it is gone with the process, however that ends. What the file says is only for people; a stale text means nothing.
+ * An OFD lock: it belongs to the descriptor, so closing another descriptor of the file does not
+ * drop it (a POSIX lock would go), and it is gone with the process, however that ends. What the
+ * file says is only for people; a stale text means nothing.
  */
 #include "store/store_lock.h"
 #include "store/layout.h"

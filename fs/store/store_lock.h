@@ -6,7 +6,8 @@
 #include "base/errmsg.h"
 
 /*
- * Lock STORE/lock below @root and write our pid and @mountpoint (may be NULL) into it. The lock lives as long as the descriptor.
+ * Lock STORE/lock below @root and write our pid and @mountpoint (may be NULL) into it. The lock
+ * lives as long as the descriptor.
  * -EBUSY: somebody else has it, *err says who.
  */
 int store_lock_take(int root, const char *path, const char *mountpoint, int *out_fd,

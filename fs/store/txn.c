@@ -2,8 +2,9 @@
 /*
  * Transactions and savepoints. Layer: store.
  *
- * An error within a transaction (disk full, I/O error, no memory) can make SQLite roll all of it back by itself. The
- * driver notes that in db->lost, so that what follows fails instead of running outside of any transaction.
+ * An error within a transaction (disk full, I/O error, no memory) can make SQLite roll all of it
+ * back by itself. The driver notes that in db->lost, so that what follows fails instead of running
+ * outside of any transaction.
  */
 #include "store/txn.h"
 #include "store/db_conn.h"
@@ -96,7 +97,9 @@ void txn_read_end(struct db *db)
 {
 	assert(db->read_depth > 0);
 	db->read_depth--;
-	/* Ending a transaction that only read cannot fail in a way that matters: it drops a lock. */
+	/*
+	 * Ending a transaction that only read cannot fail in a way that matters: it drops a lock.
+	 */
 	if (!db->in_txn && db->read_depth == 0)
 		(void)run(db, "COMMIT");
 }

@@ -7,15 +7,17 @@ struct db;
 
 int txn_begin(struct db *db);
 /*
- * Durable when 0. Any error: nothing of it is known to be durable; the caller turns the store sticky read-only.
+ * Durable when 0. Any error: nothing of it is known to be durable; the caller turns the store
+ * sticky read-only.
  * -ENOSPC, -EDQUOT: rolled back, safe to go on.
  */
 int txn_commit(struct db *db);
 void txn_rollback(struct db *db);
 
 /*
- * A savepoint ends with txn_release() (its changes become part of the transaction) or txn_rollback_to() (they are undone). When
- * either fails, the whole transaction is lost: roll it back.
+ * A savepoint ends with txn_release() (its changes become part of the transaction) or
+ * txn_rollback_to() (they are undone). When either fails, the whole transaction is lost: roll it
+ * back.
  */
 int txn_savepoint(struct db *db);
 int txn_release(struct db *db);
