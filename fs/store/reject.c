@@ -12,12 +12,11 @@
 #define REJECT_KEEP  10000 /* rows without content */
 #define REJECT_BATCH 100   /* how many more there may be before they are trimmed */
 
-#define REJECT_COLUMNS \
-	"id, at, path, held_path, token, highest, held_by, owner, op, session, stage, why, uid,"
-" blob, size"
+#define REJECT_COLUMNS                                                                           \
+	"id, at, path, held_path, token, highest, held_by, owner, op, session, stage, why, uid," \
+	" blob, size"
 
-	static int
-	trim(struct db *db)
+static int trim(struct db *db)
 {
 	auto_stmt struct stmt *st = NULL;
 	int err = db_stmt(db,
