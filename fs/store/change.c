@@ -27,7 +27,7 @@
 #include "store/change_plan.h"
 #include "store/db.h"
 #include "store/fence.h"
-#include "store/refuse.h"
+#include "store/refusal_fill.h"
 #include "store/revision.h"
 
 #include <errno.h>
@@ -68,7 +68,7 @@ static int check_token(struct db *db, const struct commit_request *req, struct c
 	if (err)
 		return err;
 	if (req->token < highest.token)
-		return refuse_stale(&out->refusal, req->path, req->token, &highest);
+		return refusal_stale(&out->refusal, req->path, req->token, &highest);
 	return 0;
 }
 

@@ -7,7 +7,7 @@
 #include "store/entry_row.h"
 #include "store/history.h"
 #include "store/record.h"
-#include "store/refuse.h"
+#include "store/refusal_fill.h"
 
 #include <errno.h>
 #include <string.h>
@@ -52,8 +52,8 @@ static int adopt_blob(struct plan *p, const struct change *c)
 		return c->size == 0 ? 0 : -EINVAL;
 	err = blob_get(p->db, &c->blob, false, &info);
 	if (err == -ENOENT)
-		return refuse(p->refusal, ENOENT, c->path, p->req->token,
-			      "the content of %.120s is gone", c->path);
+		return refusal_set(p->refusal, ENOENT, c->path, p->req->token,
+				   "the content of %.120s is gone", c->path);
 	if (err)
 		return err;
 	if (info.size != c->size)
@@ -114,10 +114,8 @@ static int add_row(struct plan *p, const struct step *s, int64_t seq)
 	int err = db_stmt(
 		p->db,
 		"INSERT INTO entry(dir, name, born, seq, kind, child, blob, size, mode, uid, gid,"
-		" mtime,"
-		" token, target, owner, op) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
-		" ?12, ?13,"
-		" ?14, ?15, ?16)",
+		" mtime, token, target, owner, op)"
+		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
 		&st);
 
 	if (err)

@@ -6,7 +6,7 @@
 #include "store/change_plan.h"
 #include "store/db.h"
 #include "store/fence.h"
-#include "store/refuse.h"
+#include "store/refusal_fill.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -38,9 +38,10 @@ static int check_hash(struct plan *p, const struct expect *x, const struct entry
 		return err == -ENOENT ? -EUCLEAN : err;
 	if (e->kind == ENTRY_FILE && memcmp(info.hash.b, x->hash.b, sizeof(info.hash.b)) == 0)
 		return 0;
-	err = refuse(p->refusal, ECANCELED, x->path, p->req->token,
-		     "the content of %.120s is not the expected one; it is at version %" PRId64,
-		     x->path, e->seq);
+	err = refusal_set(
+		p->refusal, ECANCELED, x->path, p->req->token,
+		"the content of %.120s is not the expected one; it is at version %" PRId64, x->path,
+		e->seq);
 	return refuse_expect(p, x, e, err);
 }
 
@@ -54,19 +55,20 @@ static int check_expect(struct plan *p, const struct expect *x)
 	if (x->kind == EXPECT_ABSENT) {
 		if (err)
 			return 0;
-		err = refuse(p->refusal, EEXIST, x->path, p->req->token,
-			     "%.120s exists, at version %" PRId64, x->path, e.seq);
+		err = refusal_set(p->refusal, EEXIST, x->path, p->req->token,
+				  "%.120s exists, at version %" PRId64, x->path, e.seq);
 		return refuse_expect(p, x, &e, err);
 	}
 	if (err)
-		return refuse(p->refusal, ECANCELED, x->path, p->req->token,
-			      "%.120s does not exist", x->path);
+		return refusal_set(p->refusal, ECANCELED, x->path, p->req->token,
+				   "%.120s does not exist", x->path);
 	if (x->kind == EXPECT_HASH)
 		return check_hash(p, x, &e);
 	if (e.seq == x->version)
 		return 0;
-	err = refuse(p->refusal, ECANCELED, x->path, p->req->token,
-		     "%.120s is at version %" PRId64 ", not %" PRId64, x->path, e.seq, x->version);
+	err = refusal_set(p->refusal, ECANCELED, x->path, p->req->token,
+			  "%.120s is at version %" PRId64 ", not %" PRId64, x->path, e.seq,
+			  x->version);
 	return refuse_expect(p, x, &e, err);
 }
 
@@ -112,9 +114,9 @@ static int check_path(struct plan *p, const struct step *s, struct memo *m)
 	if (err && err != -ENOENT)
 		return err;
 	if (!err && own.token > p->req->token && own.token >= m->highest.token)
-		return refuse_stale(p->refusal, s->c->path, p->req->token, &own);
+		return refusal_stale(p->refusal, s->c->path, p->req->token, &own);
 	if (m->highest.token > p->req->token)
-		return refuse_stale(p->refusal, s->c->path, p->req->token, &m->highest);
+		return refusal_stale(p->refusal, s->c->path, p->req->token, &m->highest);
 	return 0;
 }
 
@@ -134,7 +136,7 @@ static int check_beneath(struct plan *p, const struct step *s)
 	res = fence_beneath(p->db, s->c->path, p->req->token, &row);
 	if (res <= 0)
 		return res;
-	return refuse_stale(p->refusal, row.path, p->req->token, &row);
+	return refusal_stale(p->refusal, row.path, p->req->token, &row);
 }
 
 int change_check_fences(struct plan *p)

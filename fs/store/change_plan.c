@@ -10,7 +10,7 @@
 #include "store/db.h"
 #include "store/entry_row.h"
 #include "store/record.h"
-#include "store/refuse.h"
+#include "store/refusal_fill.h"
 #include "store/store.h"
 
 #include <errno.h>

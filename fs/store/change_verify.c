@@ -17,15 +17,15 @@
 #include "store/change_plan.h"
 #include "store/db.h"
 #include "store/entry_row.h"
-#include "store/refuse.h"
+#include "store/refusal_fill.h"
 
 #include <errno.h>
 #include <string.h>
 
 static int refuse_gone(struct plan *p, const struct step *s)
 {
-	return refuse(p->refusal, ENOENT, s->c->path, p->req->token,
-		      "the directory of %.120s was moved or removed meanwhile", s->c->path);
+	return refusal_set(p->refusal, ENOENT, s->c->path, p->req->token,
+			   "the directory of %.120s was moved or removed meanwhile", s->c->path);
 }
 
 /* Path of the directory that holds the name, kept while the steps that follow have the same one. */
@@ -68,8 +68,8 @@ static bool is_below_maker(struct plan *p, const struct step *s)
 static int check_maker(struct plan *p, struct step *s)
 {
 	if (s->c->implied && s->old_row && !s->old_child)
-		return refuse(p->refusal, ENOTDIR, s->c->path, p->req->token,
-			      "%.120s is not a directory", s->c->path);
+		return refusal_set(p->refusal, ENOTDIR, s->c->path, p->req->token,
+				   "%.120s is not a directory", s->c->path);
 	if (s->c->dir < 0 && !is_below_maker(p, s))
 		return -EINVAL;
 	s->path_checked = s->c->dir <= 0;
@@ -89,9 +89,9 @@ static int check_source(struct plan *p, const struct step *s)
 		return err;
 	if (!err && plan_kills(p, &from))
 		return 0;
-	return refuse(p->refusal, ENOENT, s->c->path, p->req->token,
-		      "the directory that becomes %.120s was moved or removed meanwhile",
-		      s->c->path);
+	return refusal_set(p->refusal, ENOENT, s->c->path, p->req->token,
+			   "the directory that becomes %.120s was moved or removed meanwhile",
+			   s->c->path);
 }
 
 int change_verify_before(struct plan *p)
@@ -127,9 +127,9 @@ static int check_removed(struct plan *p, const struct step *s)
 	res = entry_has_children(p->db, s->old_child, ENTRY_NOW);
 	if (res <= 0)
 		return res;
-	return refuse(p->refusal, ENOTEMPTY, s->c->path, p->req->token,
-		      "directory %.120s is not empty: something was added to it meanwhile",
-		      s->c->path);
+	return refusal_set(p->refusal, ENOTEMPTY, s->c->path, p->req->token,
+			   "directory %.120s is not empty: something was added to it meanwhile",
+			   s->c->path);
 }
 
 static int check_moved(struct plan *p, const struct step *s)
@@ -142,13 +142,13 @@ static int check_moved(struct plan *p, const struct step *s)
 	p->dirs_moved = true;
 	err = entry_path(p->db, s->child, ENTRY_NOW, path);
 	if (err == -ELOOP)
-		return refuse(p->refusal, EINVAL, s->c->path, p->req->token,
-			      "%.120s would be moved into itself", s->c->path);
+		return refusal_set(p->refusal, EINVAL, s->c->path, p->req->token,
+				   "%.120s would be moved into itself", s->c->path);
 	if (err == -ENOENT)
 		return refuse_gone(p, s);
 	if (err == -ENAMETOOLONG)
-		return refuse(p->refusal, ENAMETOOLONG, s->c->path, p->req->token,
-			      "the path of %.120s would be too long", s->c->path);
+		return refusal_set(p->refusal, ENAMETOOLONG, s->c->path, p->req->token,
+				   "the path of %.120s would be too long", s->c->path);
 	return err;
 }
 

@@ -18,7 +18,7 @@
 #include "store/db.h"
 #include "store/fence.h"
 #include "store/fence_range.h"
-#include "store/refuse.h"
+#include "store/refusal_fill.h"
 
 #include <errno.h>
 
@@ -87,7 +87,7 @@ int fence_claim(struct db *db, const char *path, int64_t token, const char *owne
 	if (err)
 		return err;
 	if (token < highest.token)
-		return refuse_stale(out, path, token, &highest);
+		return refusal_stale(out, path, token, &highest);
 	err = raise_row(db, path, token, owner, now_ns);
 	return err ? err : drop_redundant(db, path, token);
 }
@@ -102,9 +102,9 @@ int fence_advance_seq(struct db *db, const char *path, int64_t token, int64_t se
 	if (err)
 		return err;
 	if (token < row.token)
-		return refuse_stale(out, path, token, &row);
+		return refusal_stale(out, path, token, &row);
 	if (token == row.token && seq <= row.seq)
-		return refuse_seq(out, path, token, seq, &row);
+		return refusal_seq(out, path, token, seq, &row);
 	err = db_stmt(db, "UPDATE fence SET token = ?2, seq = ?3 WHERE path = ?1", &st);
 	if (err)
 		return err;

@@ -55,8 +55,7 @@ int reject_add(struct db *db, struct reject *r)
 	int err = db_stmt(
 		db,
 		"INSERT INTO reject(at, path, held_path, token, highest, held_by, owner, op,"
-		" session,"
-		" stage, why, uid, blob, size)"
+		" session, stage, why, uid, blob, size)"
 		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
 		&st);
 

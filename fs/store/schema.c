@@ -100,8 +100,7 @@ static int add_root(struct db *db, uid_t uid, gid_t gid, int64_t now_ns)
 	int err = db_stmt(
 		db,
 		"INSERT INTO entry(dir, name, born, seq, kind, child, size, mode, uid, gid, mtime,"
-		" token,"
-		" owner) VALUES(0, x'', 0, 1, ?1, ?2, 0, ?3, ?4, ?5, ?6, 0, '')",
+		" token, owner) VALUES(0, x'', 0, 1, ?1, ?2, 0, ?3, ?4, ?5, ?6, 0, '')",
 		&st);
 
 	if (err)

@@ -2,7 +2,7 @@
 /*
  * The words of a refusal. Layer: store.
  */
-#include "store/refuse.h"
+#include "store/refusal_fill.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -43,7 +43,7 @@ static void fill_row(struct refusal *out, const struct fence_row *row)
 	memcpy(out->set_by, row->owner, sizeof(out->set_by));
 }
 
-int refuse_stale(struct refusal *out, const char *path, int64_t token, const struct fence_row *row)
+int refusal_stale(struct refusal *out, const char *path, int64_t token, const struct fence_row *row)
 {
 	fill(out, ESTALE, path, token);
 	fill_row(out, row);
@@ -55,8 +55,8 @@ int refuse_stale(struct refusal *out, const char *path, int64_t token, const str
 	return -ESTALE;
 }
 
-int refuse_seq(struct refusal *out, const char *path, int64_t token, int64_t seq,
-	       const struct fence_row *row)
+int refusal_seq(struct refusal *out, const char *path, int64_t token, int64_t seq,
+		const struct fence_row *row)
 {
 	fill(out, ESTALE, path, token);
 	fill_row(out, row);
@@ -67,7 +67,7 @@ int refuse_seq(struct refusal *out, const char *path, int64_t token, int64_t seq
 	return -ESTALE;
 }
 
-int refuse(struct refusal *out, int err, const char *path, int64_t token, const char *fmt, ...)
+int refusal_set(struct refusal *out, int err, const char *path, int64_t token, const char *fmt, ...)
 {
 	va_list ap;
 
