@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line of one verb, parsed by its option table. */
+#ifndef FENCE_TOOLS_ARGS_H
+#define FENCE_TOOLS_ARGS_H
+
+#include "base/errmsg.h"
+#include "verb.h"
+
+#include <stdbool.h>
+
+#define ARGS_OPTIONS_MAX 32
+
+struct args {
+	const struct verb *verb;
+	const char *values
+		[ARGS_OPTIONS_MAX]; /* by index into verb->options; "1" for those without argument */
+	bool help;		    /* --help or -h was given */
+	char **rest;		    /* positional arguments, borrowed from argv */
+	int n;
+};
+
+/*
+ * @argv (what follows the verb) is reordered: positional arguments move to its front. Options may stand anywhere; "--" ends them.
+ * -EINVAL with a sentence: unknown option (names the nearest), missing or needless argument, wrong number of positional arguments.
+ */
+int args_parse(const struct verb *verb, int argc, char **argv, struct args *out,
+	       struct errmsg *err);
+
+/* Whether the verb has an option of this name at all. */
+bool args_knows(const struct args *a, const char *name);
+/* @name must be in the verb's table. args_get: NULL if it was not given. */
+bool args_has(const struct args *a, const char *name);
+const char *args_get(const struct args *a, const char *name);
+
+#endif

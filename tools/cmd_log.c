@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#include "verbs.h"
+
+#include "client.h"
+#include "exit_code.h"
+#include "list.h"
+#include "report.h"
+
+#include <errno.h>
+
+static const struct table_column columns[] = {
+	{ "version", "VERSION", 1 }, { "revision", "REVISION", 1 }, { "at", "TIME", 0 },
+	{ "kind", "KIND", 0 },	     { "size", "SIZE", 1 },	    { "token", "TOKEN", 1 },
+	{ "owner", "OWNER", 0 },     { "hash", "HASH", 0 },	    { NULL, NULL, 0 },
+};
+
+static int run(const struct args *a)
+{
+	auto_target struct target t = { 0 };
+	auto_ctl_client struct ctl_client c = CTL_CLIENT_CLOSED;
+	struct list_query q = {
+		.args = a, .ctl = &c, .target = &t, .kind = "version", .by_path = true
+	};
+	int n = 0;
+	int code = client_open(a, a->rest[0], &t, &c);
+
+	if (code)
+		return code;
+	code = args_has(a, "json") ? list_print_json(&q, &n) : list_print_table(&q, columns, &n);
+	if (code == EXIT_OK && n == 0)
+		return report_error(a, a->rest[0], ENOENT, "never had a version");
+	return code;
+}
+
+static const char *const usage[] = { "[--json] PATH", NULL };
+static const struct option_spec options[] = { OPTION_JSON, OPTION_END };
+static const int exits[] = { 10, 0 };
+
+const struct verb verb_log = {
+	.name = "log",
+	.summary = "List the versions of a path, newest first",
+	.usage = usage,
+	.about = "PATH need not exist any more.",
+	.examples = "fence log /mnt/shared/reports/a.csv",
+	.options = options,
+	.exits = exits,
+	.min_args = 1,
+	.max_args = 1,
+	.run = run,
+};

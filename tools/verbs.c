@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#include "verbs.h"
+
+#include <stddef.h>
+#include <string.h>
+
+const struct verb *const verbs[] = {
+	&verb_init, &verb_mount,   &verb_umount,  &verb_put,   &verb_cat,      &verb_show,
+	&verb_log,  &verb_open,	   &verb_commit,  &verb_abort, &verb_sessions, &verb_claim,
+	&verb_rm,   &verb_rejects, &verb_version, NULL,
+};
+
+const struct verb *verb_find(const char *name)
+{
+	for (const struct verb *const *v = verbs; *v; v++)
+		if (strcmp((*v)->name, name) == 0)
+			return *v;
+	return NULL;
+}

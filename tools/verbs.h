@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* One line for each cmd_*.c. */
+#ifndef FENCE_TOOLS_VERBS_H
+#define FENCE_TOOLS_VERBS_H
+
+#include "verb.h"
+
+extern const struct verb verb_abort;
+extern const struct verb verb_cat;
+extern const struct verb verb_claim;
+extern const struct verb verb_commit;
+extern const struct verb verb_init;
+extern const struct verb verb_log;
+extern const struct verb verb_mount;
+extern const struct verb verb_open;
+extern const struct verb verb_put;
+extern const struct verb verb_rejects;
+extern const struct verb verb_rm;
+extern const struct verb verb_sessions;
+extern const struct verb verb_show;
+extern const struct verb verb_umount;
+extern const struct verb verb_version;
+
+#endif
