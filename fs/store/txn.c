@@ -64,6 +64,11 @@ void txn_rollback(struct db *db)
 	db->lost = 0;
 }
 
+bool txn_is_active(const struct db *db)
+{
+	return db->in_txn && !db->lost;
+}
+
 int txn_savepoint(struct db *db)
 {
 	return run_within(db, "SAVEPOINT request");

@@ -3,6 +3,8 @@
 #ifndef FENCE_STORE_TXN_H
 #define FENCE_STORE_TXN_H
 
+#include <stdbool.h>
+
 struct db;
 
 int txn_begin(struct db *db);
@@ -13,6 +15,8 @@ int txn_begin(struct db *db);
  */
 int txn_commit(struct db *db);
 void txn_rollback(struct db *db);
+/* Whether a transaction is open and not lost (after a full disk, say, SQLite ends it by itself). */
+bool txn_is_active(const struct db *db);
 
 /*
  * A savepoint ends with txn_release() (its changes become part of the transaction) or

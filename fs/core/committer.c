@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+/*
+ * See committer.h. Core layer.
+ *
+ * Invariants:
+ *   - Only this thread uses store_writer(), so every check in a job and the change it guards are one step against all others (P1).
+ *   - Nothing is answered before the COMMIT that holds it has returned (P2).
+ *   - A COMMIT that fails for anything but a full disk leaves the outcome unknown: jobs get EREMOTEIO, the store turns sticky
+ *     read-only, and nothing that a job sealed is deleted.
+ */
+#include "core/core_impl.h"
+
+#include "base/errname.h"
+#include "base/log.h"
+#include "store/store.h"
+#include "store/txn.h"
+
+#include <errno.h>
+
+/* The transaction itself is gone, not only this job's part of it. */
+static bool is_fatal(struct db *db, int err)
+{
+	return err < 0 && !txn_is_active(db);
+}
+
+static int record_undone(struct core *c, struct db *db, struct job *j)
+{
+	int err;
+
+	if (!j->ops->record)
+		return 0;
+	err = txn_savepoint(db);
+	if (err < 0)
+		return err;
+	err = j->ops->record(c, db, j);
+	if (err < 0) {
+		if (is_fatal(db, err))
+			return err;
+		log_warning("cannot record a refusal: %s", errname(err));
+		return txn_rollback_to(db);
+	}
+	return txn_release(db);
+}
+
+/* 0, or the error that ended the whole transaction. */
+static int apply_one(struct core *c, struct db *db, struct job *j)
+{
+	int err = txn_savepoint(db);
+
+	if (err < 0)
+		return err;
+	j->revision = 0;
+	j->moved_dirs = false;
+	j->err = j->ops->apply(c, db, j);
+	if (!j->err)
+		return txn_release(db);
+	if (is_fatal(db, j->err))
+		return j->err;
+	j->revision = 0;
+	err = txn_rollback_to(db);
+	if (!err)
+		err = record_undone(c, db, j);
+	return err;
+}
+
+static int run_transaction(struct core *c, struct job *jobs)
+{
+	struct db *db = store_writer(c->store);
+	int err;
+
+	if (store_is_broken(c->store))
+		return -EIO;
+	err = txn_begin(db);
+	for (struct job *j = jobs; j && !err; j = j->next)
+		err = apply_one(c, db, j);
+	if (err < 0) {
+		txn_rollback(db);
+		return err;
+	}
+	err = txn_commit(db);
+	if (err < 0 && err != -ENOSPC && err != -EDQUOT) {
+		log_error(
+			"commit of the database failed (%s): its outcome is unknown, the store is read-only until it is mounted again",
+			errname(err));
+		store_set_broken(c->store);
+		return -EREMOTEIO;
+	}
+	return err;
+}
+
+static void finish(struct core *c, struct job *jobs)
+{
+	bool published = false;
+
+	for (struct job *j = jobs; j; j = j->next) {
+		if (j->ops->durable)
+			j->ops->durable(c, j);
+		published = published || (!j->err && j->revision);
+	}
+	if (published) {
+		notifier_publish(c, jobs);
+		return;
+	}
+	while (jobs) {
+		struct job *j = jobs;
+
+		jobs = j->next;
+		j->ops->done(c, j);
+	}
+}
+
+static void fail_one(struct core *c, struct job *j, int err)
+{
+	j->err = err;
+	j->revision = 0;
+	j->ops->done(c, j);
+}
+
+/* A full disk ends the whole transaction: each job again alone, so that the small ones still get through. */
+static void run_singly(struct core *c, struct job *jobs)
+{
+	while (jobs) {
+		struct job *j = jobs;
+		int err;
+
+		jobs = j->next;
+		j->next = NULL;
+		err = run_transaction(c, j);
+		if (err < 0)
+			fail_one(c, j, err);
+		else
+			finish(c, j);
+	}
+}
+
+static void run_batch(struct core *c, struct job *jobs)
+{
+	int err = run_transaction(c, jobs);
+
+	if (!err) {
+		finish(c, jobs);
+	} else if (err == -EREMOTEIO || store_is_broken(c->store)) {
+		while (jobs) {
+			struct job *j = jobs;
+
+			jobs = j->next;
+			fail_one(c, j, err);
+		}
+	} else {
+		run_singly(c, jobs);
+	}
+}
+
+static struct job *committer_next(struct committer *m)
+{
+	struct job *jobs;
+
+	lock_take(&m->lock);
+	while (!m->head && !m->stop)
+		lock_wait(&m->lock, &m->wake);
+	jobs = m->head;
+	m->head = NULL;
+	m->tail = &m->head;
+	lock_drop(&m->lock);
+	return jobs;
+}
+
+static void *committer_main(void *arg)
+{
+	struct core *c = arg;
+	struct job *jobs;
+
+	while ((jobs = committer_next(&c->committer))) {
+		run_batch(c, jobs);
+		if (!store_is_broken(c->store))
+			store_checkpoint(c->store, false);
+	}
+	return NULL;
+}
+
+int committer_start(struct core *c)
+{
+	struct committer *m = &c->committer;
+
+	lock_init(&m->lock, LOCK_QUEUE);
+	lock_cond_init(&m->wake);
+	m->tail = &m->head;
+	return -pthread_create(&m->thread, NULL, committer_main, c);
+}
+
+void committer_stop(struct core *c)
+{
+	struct committer *m = &c->committer;
+
+	lock_take(&m->lock);
+	m->stop = true;
+	pthread_cond_signal(&m->wake);
+	lock_drop(&m->lock);
+	pthread_join(m->thread, NULL);
+	pthread_cond_destroy(&m->wake);
+	lock_fini(&m->lock);
+}
+
+void committer_submit(struct core *c, struct job *j)
+{
+	struct committer *m = &c->committer;
+
+	j->next = NULL;
+	lock_take(&m->lock);
+	*m->tail = j;
+	m->tail = &j->next;
+	pthread_cond_signal(&m->wake);
+	lock_drop(&m->lock);
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: MIT
+/* See content.h. Core layer. */
+#include "core/content_impl.h"
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "core/change_scope.h"
+#include "core/copyup.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+static struct content *content_new(struct view *v)
+{
+	struct content *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->view = v ? view_get(v) : NULL;
+	c->fd = -1;
+	atomic_init(&c->wfd, -1);
+	return c;
+}
+
+static void content_free(struct content *c)
+{
+	if (c->fd >= 0)
+		close(c->fd);
+	if (atomic_load(&c->wfd) >= 0)
+		close(atomic_load(&c->wfd));
+	free(c->data);
+	if (c->view)
+		view_put(c->view);
+	free(c);
+}
+
+static int damaged(const struct blob_id *id, int err)
+{
+	if (err != -ENOENT && err != -EUCLEAN)
+		return err;
+	log_error("blob %s is missing or has the wrong size: run fence fsck", blob_hex(id->b).s);
+	return -EIO;
+}
+
+int content_of_blob(struct core *core, struct db *db, const struct blob_id *id, int64_t size,
+		    bool fresh, struct content **out)
+{
+	struct content *c = content_new(NULL);
+	struct blob_info info = { 0 };
+	int err = 0;
+
+	if (!c)
+		return -ENOMEM;
+	if (id && !fresh) {
+		err = blob_get(db, id, true, &info);
+		if (!err && info.is_inline) {
+			c->data = info.data;
+			c->len = (size_t)info.size;
+			*out = c;
+			return 0;
+		}
+	}
+	if (id && !err)
+		err = blob_open(core->store, id, size, &c->fd);
+	if (!id)
+		c->data = calloc(1, 1);
+	if (err < 0) {
+		content_free(c);
+		return damaged(id, err);
+	}
+	*out = c;
+	return 0;
+}
+
+static int open_staged_read(struct session *s, const struct snode *n, struct content **out)
+{
+	struct content *c = content_new(NULL);
+	int err;
+
+	if (!c)
+		return -ENOMEM;
+	err = staging_open(s->view.core->store, &n->blob, O_RDONLY, &c->fd);
+	if (err < 0) {
+		content_free(c);
+		return err;
+	}
+	*out = c;
+	return 0;
+}
+
+static int open_base(struct view *v, struct db *db, int64_t id, struct content **out)
+{
+	struct entry e;
+	int err = id > 0 ? entry_by_row(db, id, &e) : -ENOENT;
+
+	if (err < 0)
+		return err == -ENOENT ? -ESTALE : err;
+	return content_of_blob(v->core, db, e.has_blob ? &e.blob : NULL, e.size, false, out);
+}
+
+static int open_in_session(struct session *s, struct db *db, int64_t id, struct content **out)
+{
+	const struct snode *n;
+	int err = -ESTALE;
+
+	rwlock_read(&s->lock);
+	n = overlay_node(&s->overlay, ENTRY_FILE, id);
+	if (s->state == SESSION_STATE_ENDED)
+		err = -ESTALE;
+	else if (!n)
+		err = open_base(&s->view, db, id, out);
+	else if (n->content == SNODE_STAGED)
+		err = open_staged_read(s, n, out);
+	else
+		err = content_of_blob(s->view.core, db, n->content == SNODE_BLOB ? &n->blob : NULL,
+				      n->size, n->fresh, out);
+	rwlock_drop(&s->lock);
+	return err;
+}
+
+static int open_read(struct view *v, int64_t id, struct content **out)
+{
+	struct content *c;
+	struct db *db;
+	int64_t rev;
+	int err = core_read_begin(v->core, &db, &rev);
+
+	if (err < 0)
+		return err;
+	if (v->writable)
+		err = open_in_session(session_of(v), db, id, &c);
+	else
+		err = open_base(v, db, id, &c);
+	core_read_end(v->core, db);
+	if (err < 0)
+		return err;
+	c->view = view_get(v);
+	*out = c;
+	return 0;
+}
+
+static int open_descriptors(struct content *c, const struct snode *n, int flags)
+{
+	struct store *store = c->view->core->store;
+	auto_fd int wfd = -1;
+	int err = staging_open(store, &n->blob, O_RDONLY, &c->fd);
+
+	if (!err && (!c->passthrough || (flags & O_TRUNC)))
+		err = staging_open(store, &n->blob, O_RDWR, &wfd);
+	if (!err && (flags & O_TRUNC) && ftruncate(wfd, 0) < 0)
+		err = -errno;
+	if (!err && !c->passthrough)
+		atomic_store(&c->wfd, take_fd(&wfd));
+	return err;
+}
+
+static int open_write_locked(struct change_scope *t, int64_t id, int flags, uint32_t uid,
+			     struct content *c)
+{
+	struct snode *n;
+	int err = change_node(t, ENTRY_FILE, id, &n);
+
+	if (err < 0)
+		return err;
+	if (n->content != SNODE_STAGED)
+		return -ESTALE;
+	err = open_descriptors(c, n, flags);
+	if (err < 0)
+		return err;
+	if (uid !=
+	    0) { /* the kernel leaves it to us (HANDLE_KILLPRIV_V2), and passthrough writes are not seen */
+		n->mode &= ~(uint32_t)S_ISUID;
+		if (n->mode & S_IXGRP)
+			n->mode &= ~(uint32_t)S_ISGID;
+	}
+	if ((flags & O_ACCMODE) == O_RDONLY) /* O_TRUNC alone */
+		return 0;
+	c->writable = true;
+	c->node = n;
+	n->writers++;
+	n->unconfirmed++;
+	n->passthrough = n->passthrough || c->passthrough;
+	return 0;
+}
+
+static int open_write(struct view *v, int64_t id, int flags, uint32_t uid, bool passthrough,
+		      struct content **out)
+{
+	struct content *c = content_new(v);
+	struct change_scope t;
+	int err;
+
+	if (!c)
+		return -ENOMEM;
+	c->passthrough = passthrough;
+	err = change_begin(&t, v);
+	if (!err)
+		err = change_end(&t, open_write_locked(&t, id, flags, uid, c));
+	if (err < 0) {
+		content_free(c);
+		return err;
+	}
+	*out = c;
+	return 0;
+}
+
+int content_open(struct view *v, int64_t id, int flags, uint32_t uid, bool passthrough,
+		 content_done_fn done, void *arg, struct content **out)
+{
+	enum copyup_mode mode = flags & O_TRUNC ? COPYUP_EMPTY : COPYUP_CONTENT;
+	int err;
+
+	if ((flags & O_ACCMODE) == O_RDONLY && !(flags & O_TRUNC))
+		return open_read(v, id, out);
+	err = copyup_for_write(v, id, mode, done, arg);
+	return err ? err : open_write(v, id, flags, uid, passthrough, out);
+}
+
+void content_close(struct content *c)
+{
+	struct session *s;
+
+	if (c->writable) {
+		s = session_of(c->view);
+		rwlock_write(&s->lock);
+		c->node->writers--;
+		if (!c->confirmed)
+			c->node->unconfirmed--;
+		session_node_unlinked(s, c->node);
+		rwlock_drop(&s->lock);
+	}
+	content_free(c);
+}
+
+const void *content_data(const struct content *c, size_t *out_len)
+{
+	*out_len = c->len;
+	return c->data;
+}
+
+int content_fd(const struct content *c)
+{
+	return c->fd;
+}
+
+bool content_is_writable(const struct content *c)
+{
+	return c->writable;
+}
+
+/*
+ * Besides, with passthrough our own writable descriptor (of an fallocate, say) is closed here: at sealing it would look like a writer.
+ */
+void content_confirm(struct content *c)
+{
+	struct session *s;
+	int wfd;
+
+	if (!c->writable)
+		return;
+	s = session_of(c->view);
+	rwlock_write(&s->lock);
+	if (!c->confirmed) {
+		c->confirmed = true;
+		c->node->unconfirmed--;
+	}
+	wfd = c->passthrough ? atomic_exchange(&c->wfd, -1) : -1;
+	rwlock_drop(&s->lock);
+	if (wfd >= 0)
+		close(wfd);
+}
+
+static int writable_fd(struct content *c)
+{
+	int fd, none = -1, err;
+
+	if (atomic_load(&c->wfd) >= 0)
+		return 0;
+	err = staging_open(c->view->core->store, &c->node->blob, O_RDWR, &fd);
+	if (err < 0)
+		return err;
+	if (!atomic_compare_exchange_strong(&c->wfd, &none, fd))
+		close(fd);
+	return 0;
+}
+
+int content_write_begin(struct content *c, int *out_fd)
+{
+	struct session *s;
+	int err;
+
+	if (!c->writable)
+		return -EBADF;
+	s = session_of(c->view);
+	rwlock_read(&s->lock);
+	err = s->state == SESSION_STATE_OPEN && c->node->content == SNODE_STAGED ? 0 : -ESTALE;
+	if (!err)
+		err = writable_fd(c);
+	if (err < 0) {
+		rwlock_drop(&s->lock);
+		return err;
+	}
+	*out_fd = atomic_load(&c->wfd);
+	return 0;
+}
+
+void content_write_end(struct content *c)
+{
+	rwlock_drop(&session_of(c->view)->lock);
+}

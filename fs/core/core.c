@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Starting and stopping the service. Core layer.
+ *
+ * The order of stopping: no new work is accepted; what was accepted is answered (busy reaches 0); sessions are dropped with staging/ at the
+ * next start; then the committer, the notifier and the pool end, in the order in which they feed each other.
+ */
+#include "core/core_impl.h"
+
+#include "base/errname.h"
+#include "base/log.h"
+#include "core/housekeeper.h"
+#include "store/record.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static void no_name(void *arg, int64_t dir, const char *name)
+{
+	(void)arg;
+	(void)dir;
+	(void)name;
+}
+
+static void no_dir(void *arg, int64_t dir)
+{
+	(void)arg;
+	(void)dir;
+}
+
+static void no_session(void *arg, const char *id)
+{
+	(void)arg;
+	(void)id;
+}
+
+static int load_revision(struct core *c)
+{
+	struct db *db;
+	int64_t rev;
+	int err = store_reader_get(c->store, &db);
+
+	if (err < 0)
+		return err;
+	err = revision_current(db, &rev);
+	store_reader_put(c->store, db);
+	if (!err)
+		atomic_store(&c->live_rev, rev);
+	return err;
+}
+
+static int start_threads(struct core *c)
+{
+	int err = pool_start(c);
+
+	if (!err)
+		err = notifier_start(c);
+	if (!err)
+		err = committer_start(c);
+	if (!err)
+		err = housekeeper_start(c);
+	return err;
+}
+
+static struct core *core_new(struct store *store, const struct core_options *opt,
+			     const struct kernel_hooks *hooks)
+{
+	static const struct kernel_hooks none = { .drop_name = no_name,
+						  .drop_dir = no_dir,
+						  .drop_session = no_session };
+	struct core *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->store = store;
+	c->opt = *opt;
+	if (!c->opt.session_ttl_ns)
+		c->opt.session_ttl_ns = INT64_C(3600000000000);
+	c->hooks = hooks ? *hooks : none;
+	atomic_store(&c->features, opt->features ? opt->features : "");
+	lock_init(&c->busy_lock, LOCK_QUEUE);
+	lock_cond_init(&c->busy_none);
+	session_table_init(&c->sessions);
+	view_init(&c->live, c, &view_live_ops, false);
+	return c;
+}
+
+int core_start(struct store *store, const struct core_options *opt,
+	       const struct kernel_hooks *hooks, struct core **out)
+{
+	struct core *c = core_new(store, opt, hooks);
+	int err;
+
+	if (!c)
+		return -ENOMEM;
+	err = load_revision(c);
+	if (err < 0) {
+		free(c);
+		return err;
+	}
+	err = start_threads(c);
+	if (err < 0) { /* a process that cannot start threads ends: nothing to unwind to */
+		log_error("cannot start threads: %s", errname(err));
+		return err;
+	}
+	*out = c;
+	return 0;
+}
+
+int core_serve(const char *path, const struct core_options *opt, const struct kernel_hooks *hooks,
+	       struct core **out, struct errmsg *msg)
+{
+	struct store *store;
+	int err = store_open(path, STORE_SERVE, opt->mountpoint, &store, msg);
+
+	if (err < 0)
+		return err;
+	err = core_start(store, opt, hooks, out);
+	if (err < 0) {
+		store_close(store);
+		return errmsg_set(msg, err, "cannot serve %s: %s", path, errname(err));
+	}
+	return 0;
+}
+
+int core_busy_begin(struct core *c)
+{
+	int err;
+
+	lock_take(&c->busy_lock);
+	err = c->closing ? -ESHUTDOWN : 0;
+	if (!err)
+		c->busy++;
+	lock_drop(&c->busy_lock);
+	return err;
+}
+
+void core_busy_end(struct core *c)
+{
+	lock_take(&c->busy_lock);
+	if (--c->busy == 0)
+		pthread_cond_broadcast(&c->busy_none);
+	lock_drop(&c->busy_lock);
+}
+
+void core_shutdown(struct core *c)
+{
+	bool again;
+
+	lock_take(&c->busy_lock);
+	again = c->closing;
+	c->closing = true;
+	while (c->busy)
+		lock_wait(&c->busy_lock, &c->busy_none);
+	lock_drop(&c->busy_lock);
+	if (again)
+		return;
+	housekeeper_stop(c);
+	committer_stop(c);
+	notifier_stop(c);
+	pool_stop(c);
+}
+
+void core_free(struct core *c)
+{
+	session_table_clear(c);
+	store_close(c->store);
+	pthread_cond_destroy(&c->busy_none);
+	lock_fini(&c->busy_lock);
+	free(c);
+}
+
+void core_set_features(struct core *c, const char *features)
+{
+	atomic_store(&c->features, features);
+}
+
+struct store *core_store(struct core *c)
+{
+	return c->store;
+}
+
+int core_statvfs(struct core *c, struct statvfs *out)
+{
+	return store_statvfs(c->store, out);
+}
+
+struct view *core_live_view(struct core *c)
+{
+	return &c->live;
+}

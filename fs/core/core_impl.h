@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* struct core, for the files of this layer only. */
+#ifndef FENCE_CORE_CORE_IMPL_H
+#define FENCE_CORE_CORE_IMPL_H
+
+#include "base/lock.h"
+#include "core/committer.h"
+#include "core/core.h"
+#include "core/notifier.h"
+#include "core/pool.h"
+#include "core/session_table.h"
+#include "core/view_impl.h"
+
+#include <stdatomic.h>
+
+struct core {
+	struct store *store; /* owned */
+	struct core_options opt;
+	struct kernel_hooks hooks;
+	struct view live;
+	/* The revision that every view reads at. Written by the notifier only; see notifier.c. */
+	_Atomic int64_t live_rev;
+	/* Non-zero while a commit becomes visible: replies are not to be cached. Written by the notifier only. */
+	atomic_int window;
+	/* Counts commits that moved or removed a directory: cached directory paths of another count are void. */
+	atomic_uint_fast64_t dir_moves;
+	atomic_uint_fast64_t next_view;
+	struct lock busy_lock; /* guards busy and closing */
+	pthread_cond_t busy_none;
+	int busy; /* commits, claims and the like that were accepted and not yet answered */
+	bool closing;
+	_Atomic(const char *) features;
+	struct committer committer;
+	struct notifier notifier;
+	struct pool pool;
+	struct session_table sessions;
+	pthread_t housekeeper;
+	bool housekeeper_runs;
+	struct lock housekeeper_lock; /* guards housekeeper_stop, with its condition */
+	pthread_cond_t housekeeper_wake;
+	bool housekeeper_stop;
+};
+
+/* A read-only connection and the revision to read at. The revision is loaded first, so the connection's snapshot has it whole. */
+int core_read_begin(struct core *c, struct db **out_db, int64_t *out_rev);
+void core_read_end(struct core *c, struct db *db);
+
+/* Around each accepted request that writes. -ESHUTDOWN: no more are accepted. */
+int core_busy_begin(struct core *c);
+void core_busy_end(struct core *c);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* A conversation and its calls, for the files of this layer only. */
+#ifndef FENCE_CORE_CTL_IMPL_H
+#define FENCE_CORE_CTL_IMPL_H
+
+#include "core/ctl.h"
+#include "core/ctl_line.h"
+#include "core/ctl_reply.h"
+#include "core/session_impl.h"
+
+/* A write or read that waits. */
+struct parked {
+	struct parked *next;
+	uint64_t end; /* write: its last byte's offset in the stream, plus 1 */
+	int err;      /* write: of its first refused line */
+	struct blob_hash hash;
+	size_t len;		 /* bytes of the write; most that the read takes */
+	ctl_write_fn write_done; /* NULL: interrupted, kept for a resend */
+	ctl_read_fn read_done;
+	void *arg;
+};
+
+/* A session that lives as long as the conversation (or was opened in it with keep=1). */
+struct attached {
+	struct attached *next;
+	struct session *s; /* reference owned */
+	char *line; /* owned; the request that opened it: sent again, it gives the same session */
+	char *outcome; /* owned; the reply of its commit, once there is one */
+	int outcome_err;
+};
+
+struct put;
+
+struct ctl {
+	struct core *c;
+	struct caller who;
+	atomic_int refs;  /* the open handle, and each call that runs */
+	struct lock lock; /* guards all below */
+	char *in;	  /* bytes not yet consumed */
+	size_t in_len, in_room;
+	uint64_t consumed; /* stream offset of in[0] */
+	char *out;
+	size_t out_len, out_room, out_at;
+	bool busy; /* a line is being executed, or payload taken */
+	bool closed;
+	bool written;	 /* something was written at all */
+	bool dead;	 /* a put of unknown size: what follows cannot be understood */
+	bool overlong;	 /* inside a line that was refused as too long */
+	uint64_t skip;	 /* payload of a refused put */
+	struct put *put; /* owned; payload is being received */
+	struct parked *writes, *reads;
+	struct parked *
+		ghost; /* owned; an interrupted write whose lines have run: its result, for a resend */
+	struct attached *sessions;
+};
+
+/* One line under execution. */
+struct ctl_call {
+	struct ctl *ctl; /* reference owned */
+	struct ctl_line line;
+	char *text; /* owned; the line as it came, and a NUL after it */
+	size_t text_len;
+	struct ctl_reply reply;
+};
+
+/* Ends the call: its reply is queued, the next line runs. From any thread, no lock held. Frees the call. */
+void ctl_call_done(struct ctl_call *call);
+void ctl_call_fail(struct ctl_call *call, int err, const char *key, const char *value,
+		   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/* The conversation is over before the call is: freed without a reply, and without the conversation's reference. */
+void ctl_call_forget(struct ctl_call *call);
+void ctl_call_error(struct ctl_call *call, const struct ctl_error *e);
+void ctl_call_refuse(struct ctl_call *call, const struct refusal *r);
+
+/* ctl_verbs.c: looks the verb up, checks its keys, runs it. */
+void ctl_execute(struct ctl_call *call);
+extern const char ctl_help[];
+/* A put is refused before its payload was received: it follows all the same and must not be taken for requests. */
+void ctl_skip_payload(struct ctl_call *call);
+/* A job's database error as a reply. */
+void ctl_call_database_error(struct ctl_call *call, int err);
+
+/* Sessions of the conversation (ctl_attach.c). */
+int ctl_attach(struct ctl *ctl, struct session *s, const char *line);
+/* A session opened here by the same line and still open; a new reference or NULL. */
+struct session *ctl_attached_by_line(struct ctl *ctl, const char *line);
+/* The session that a request means: session=, or the only one attached. A new reference. *error is set on failure. */
+int ctl_session_of(struct ctl_call *call, struct session **out, struct ctl_error *error);
+/* Remember / find the reply to a commit. */
+void ctl_outcome_remember(struct ctl *ctl, const char *id, const struct ctl_reply *reply);
+bool ctl_outcome_replay(struct ctl_call *call, const char *id);
+void ctl_detach_all(struct ctl *ctl);
+
+/* Verbs with files of their own. */
+void ctl_claim(struct ctl_call *call);
+void ctl_reset(struct ctl_call *call);
+void ctl_open_session(struct ctl_call *call);
+void ctl_expect(struct ctl_call *call);
+void ctl_commit(struct ctl_call *call);
+void ctl_abort(struct ctl_call *call);
+void ctl_outcome(struct ctl_call *call);
+void ctl_put(struct ctl_call *call);
+void ctl_remove(struct ctl_call *call);
+void ctl_stat(struct ctl_call *call);
+void ctl_list(struct ctl_call *call);
+void ctl_hello(struct ctl_call *call);
+
+/* One of version=, absent=1, hash=; *out_given: whether there is one. The path is not set (ctl_session.c). */
+int ctl_expectation(const struct ctl_line *l, bool required, struct expect *out, bool *out_given,
+		    struct ctl_error *error);
+
+/* put's payload (ctl_put.c). */
+uint64_t put_wants(const struct put *p);
+void put_feed(struct put *p, const void *data, size_t len);
+/* All bytes are there: goes on to commit; takes it. */
+void put_complete(struct put *p);
+void put_drop(struct put *p); /* the conversation ended in the middle */
+
+/* Owner of a request: owner=, or "uid:N". @buf has OWNER_MAX + 1 bytes. */
+int ctl_owner(const struct ctl_call *call, const char **out, char *buf, struct ctl_error *error);
+
+#endif

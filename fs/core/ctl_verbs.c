@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+/* The table of verbs and their keys, and the verbs that only look. Core layer. */
+#include "core/ctl_impl.h"
+
+#include "base/version.h"
+#include "store/fence.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct verb {
+	const char *name;
+	const char *required; /* space-separated keys */
+	const char *optional;
+	void (*run)(struct ctl_call *call);
+};
+
+static const struct verb verbs[] = {
+	{ "hello", "", "proto", ctl_hello },
+	{ "claim", "path token", "owner", ctl_claim },
+	{ "open", "path token", "owner keep ttl parents exclusive", ctl_open_session },
+	{ "expect", "path", "session version absent hash", ctl_expect },
+	{ "commit", "", "session op seq once", ctl_commit },
+	{ "abort", "", "session", ctl_abort },
+	{ "outcome", "", "session path op", ctl_outcome },
+	{ "put", "path token size", "owner mode parents op once version absent hash", ctl_put },
+	{ "remove", "path token", "owner op version", ctl_remove },
+	{ "stat", "path", "", ctl_stat },
+	{ "reset", "path token", "owner", ctl_reset },
+	{ "list", "kind", "after path", ctl_list },
+};
+
+#define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))
+
+const char ctl_help[] =
+	"fencefs control file: write one request a line, read one reply a line.\n"
+	"\n"
+	"  exec 3<>.fence/ctl\n"
+	"  echo 'open path=reports token=42 owner=nightly' >&3; read -r reply <&3\n"
+	"  # ok session=ID dir=.fence/sessions/ID path=.fence/sessions/ID/reports token=42\n"
+	"  # ... write files below that path, then:\n"
+	"  echo commit >&3; read -r reply <&3     # ok revision=7 changed=3\n"
+	"\n"
+	"A request is: verb key=value ...; in a value, space is %20, % is %25, LF is %0A.\n"
+	"A reply is: ok key=value ...  or  err ERRNO key=value ... # why\n"
+	"\n"
+	"  hello\n"
+	"  claim   path=P token=T [owner=O]\n"
+	"  open    path=P token=T [owner=O] [keep=1] [ttl=1h] [parents=1] [exclusive=1]\n"
+	"  expect  path=P (version=N | absent=1 | hash=H) [session=ID]\n"
+	"  commit  [session=ID] [op=KEY] [seq=N] [once=1]\n"
+	"  abort   [session=ID]\n"
+	"  outcome session=ID | path=P op=KEY\n"
+	"  put     path=P token=T size=N [mode=644] [parents=1] [op=KEY] [once=1] [version=N|absent=1|hash=H]\n"
+	"          followed by N bytes\n"
+	"  remove  path=P token=T [op=KEY] [version=N]\n"
+	"  stat    path=P\n"
+	"  list    kind=session|reject|version [path=P] [after=ID]\n"
+	"  reset   path=P token=T          (root)\n"
+	"\n"
+	"Sessions opened here end when this file is closed, unless opened with keep=1.\n";
+
+/* Is @key one of the space-separated @words? */
+static bool has_word(const char *words, const char *key)
+{
+	size_t len = strlen(key);
+
+	while (*words) {
+		size_t n = strcspn(words, " ");
+
+		if (n == len && strncmp(words, key, n) == 0)
+			return true;
+		words += n + (words[n] == ' ');
+	}
+	return false;
+}
+
+static int check_keys(const struct verb *v, const struct ctl_line *l, struct ctl_error *error)
+{
+	const char *words = v->required;
+	char key[32];
+
+	for (int i = 0; i < l->n; i++)
+		if (!has_word(v->required, l->kv[i].key) && !has_word(v->optional, l->kv[i].key))
+			return ctl_error_set(error, EINVAL, l->kv[i].key, NULL,
+					     "%s knows no key %s=", v->name, l->kv[i].key);
+	while (*words) {
+		size_t n = strcspn(words, " ");
+
+		snprintf(key, sizeof(key), "%.*s", (int)n, words);
+		if (!ctl_line_get(l, key))
+			return ctl_error_set(error, EINVAL, key, NULL, "%s needs %s=", v->name,
+					     key);
+		words += n + (words[n] == ' ');
+	}
+	return 0;
+}
+
+static int find(const struct ctl_line *l, const struct verb **out, struct ctl_error *error)
+{
+	char known[256] = "";
+
+	for (size_t i = 0; i < N_VERBS; i++) {
+		if (strcmp(l->verb, verbs[i].name) == 0) {
+			*out = &verbs[i];
+			return 0;
+		}
+		strcat(strcat(known, " "), verbs[i].name);
+	}
+	return ctl_error_set(error, EOPNOTSUPP, "verb", l->verb, "known verbs:%s", known);
+}
+
+void ctl_skip_payload(struct ctl_call *call)
+{
+	const char *text = call->text;
+	struct ctl_error ignored;
+	struct ctl *ctl = call->ctl;
+	int64_t size = -1;
+	int err;
+
+	if (strncmp(text, "put", 3) != 0 || (text[3] && text[3] != ' '))
+		return;
+	err = call->line.verb && ctl_line_get(&call->line, "size") ?
+		      ctl_count(&call->line, "size", INT64_MAX, &size, &ignored) :
+		      -EINVAL;
+	lock_take(&ctl->lock);
+	if (err < 0)
+		ctl->dead = true;
+	else
+		ctl->skip = (uint64_t)size;
+	lock_drop(&ctl->lock);
+}
+
+void ctl_execute(struct ctl_call *call)
+{
+	const struct verb *v = verbs;
+	struct ctl_error error;
+	int err = ctl_line_parse(call->text, call->text_len, &call->line, &error);
+
+	if (!err)
+		err = find(&call->line, &v, &error);
+	if (!err)
+		err = check_keys(v, &call->line, &error);
+	if (err < 0) {
+		ctl_skip_payload(call);
+		ctl_call_error(call, &error);
+		return;
+	}
+	v->run(call);
+}
+
+int ctl_owner(const struct ctl_call *call, const char **out, char *buf, struct ctl_error *error)
+{
+	snprintf(buf, OWNER_MAX + 1, "uid:%u", call->ctl->who.uid);
+	*out = buf;
+	return ctl_word(&call->line, "owner", out, error);
+}
+
+void ctl_hello(struct ctl_call *call)
+{
+	struct core *c = call->ctl->c;
+	const char *proto = ctl_line_get(&call->line, "proto");
+
+	if (proto && strcmp(proto, "1") != 0) {
+		ctl_call_fail(call, EPROTONOSUPPORT, "proto", proto, "this fencefs speaks proto=1");
+		return;
+	}
+	reply_ok(&call->reply);
+	reply_str(&call->reply, "fencefs", version());
+	reply_int(&call->reply, "proto", 1);
+	reply_str(&call->reply, "store", store_uuid(c->store));
+	reply_int(&call->reply, "revision", atomic_load(&c->live_rev));
+	reply_str(&call->reply, "mount", c->opt.mountpoint);
+	reply_str(&call->reply, "features", atomic_load(&c->features));
+	ctl_call_done(call);
+}
+
+void ctl_call_database_error(struct ctl_call *call, int err)
+{
+	const char *what = "the store's database failed";
+
+	if (err == -ENOSPC || err == -EDQUOT)
+		what = "no space left on the store's file system; free some and try again";
+	else if (err == -EREMOTEIO)
+		what = "whether it was written is unknown: mount again and ask with outcome";
+	else if (err == -ESHUTDOWN)
+		what = "the file system is being unmounted";
+	else if (err == -EIO)
+		what = "the store had a write error and is read-only until it is mounted again";
+	ctl_call_fail(call, err, NULL, NULL, "%s", what);
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+/* See pool.h. Core layer. */
+#include "core/core_impl.h"
+
+#include <stddef.h>
+
+static struct work *pool_next(struct pool *p)
+{
+	struct work *w;
+
+	lock_take(&p->lock);
+	while (!p->head && !p->stop)
+		lock_wait(&p->lock, &p->wake);
+	w = p->head;
+	if (w) {
+		p->head = w->next;
+		if (!p->head)
+			p->tail = &p->head;
+	}
+	lock_drop(&p->lock);
+	return w;
+}
+
+static void *pool_main(void *arg)
+{
+	struct core *c = arg;
+	struct work *w;
+
+	while ((w = pool_next(&c->pool)))
+		w->run(c, w);
+	return NULL;
+}
+
+int pool_start(struct core *c)
+{
+	struct pool *p = &c->pool;
+
+	lock_init(&p->lock, LOCK_QUEUE);
+	lock_cond_init(&p->wake);
+	p->tail = &p->head;
+	while (p->running < POOL_THREADS) {
+		int err = pthread_create(&p->threads[p->running], NULL, pool_main, c);
+
+		if (err)
+			return p->running ? 0 : -err;
+		p->running++;
+	}
+	return 0;
+}
+
+void pool_stop(struct core *c)
+{
+	struct pool *p = &c->pool;
+
+	lock_take(&p->lock);
+	p->stop = true;
+	pthread_cond_broadcast(&p->wake);
+	lock_drop(&p->lock);
+	while (p->running)
+		pthread_join(p->threads[--p->running], NULL);
+	pthread_cond_destroy(&p->wake);
+	lock_fini(&p->lock);
+}
+
+void pool_submit(struct core *c, struct work *w)
+{
+	struct pool *p = &c->pool;
+
+	w->next = NULL;
+	lock_take(&p->lock);
+	*p->tail = w;
+	p->tail = &w->next;
+	pthread_cond_signal(&p->wake);
+	lock_drop(&p->lock);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One file published, or one name removed, in one request: claim, content and pointer in one transaction. For this layer only.
+ */
+#ifndef FENCE_CORE_PUT_H
+#define FENCE_CORE_PUT_H
+
+#include "core/caller.h"
+#include "core/committer.h"
+#include "core/pool.h"
+#include "core/seal.h"
+#include "store/change.h"
+
+struct core;
+
+struct publish {
+	struct job job;	  /* first */
+	struct work work; /* pool: sealing of large content */
+	char path[FENCE_PATH_MAX + 1];
+	char owner[OWNER_MAX + 1];
+	char op[OWNER_MAX + 1]; /* "" none */
+	int64_t token;
+	struct caller who;
+	bool remove, parents, once;
+	bool has_mode;
+	uint32_t mode;
+	bool has_expect;
+	struct expect expect;
+	bool staged; /* content is in staging file staged_id; else in sealed.data */
+	struct blob_id staged_id;
+	struct sealed sealed;
+	struct blob_dirs dirs;
+	struct commit_result result;
+	/* Filled by each attempt, for the kernel's caches. */
+	struct change *changes; /* owned, paths owned, names borrowed from them */
+	size_t n_changes;
+	struct change_xattr *xattrs; /* owned: those of the version that is replaced */
+	int n_xattrs;
+	int64_t claimed_at;
+	void (*done)(struct publish *p, int err); /* frees it by publish_free */
+	void *arg;
+};
+
+/* Takes @p: done is called once, from another thread. -ESHUTDOWN: not taken. */
+int publish_submit(struct core *c, struct publish *p);
+void publish_free(struct publish *p);
+
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+/* See refuse.h. Core layer. */
+#include "core/refuse.h"
+
+#include "base/errname.h"
+#include "base/io.h"
+#include "core/session_impl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void put_text(char *out, size_t room, const char *s)
+{
+	size_t len = s ? strnlen(s, room - 1) : 0;
+
+	if (len)
+		memcpy(out, s, len);
+	out[len] = '\0';
+}
+
+static void fill(struct reject *r, const struct refused_write *w)
+{
+	*r = (struct reject){
+		.token = w->token,
+		.highest = w->why->highest,
+		.uid = w->uid,
+	};
+	put_text(r->path, sizeof(r->path), w->why->path[0] ? w->why->path : w->path);
+	put_text(r->held_path, sizeof(r->held_path), w->why->set_path);
+	put_text(r->held_by, sizeof(r->held_by), w->why->set_by);
+	put_text(r->owner, sizeof(r->owner), w->owner);
+	put_text(r->op, sizeof(r->op), w->op);
+	put_text(r->session, sizeof(r->session), w->session);
+	put_text(r->stage, sizeof(r->stage), w->stage);
+	put_text(r->why, sizeof(r->why), errname(w->why->err));
+}
+
+int refuse_record_plain(struct db *db, const struct refused_write *w)
+{
+	struct reject *r = malloc(sizeof(*r));
+	int err;
+
+	if (!r)
+		return -ENOMEM;
+	fill(r, w);
+	err = reject_add(db, r);
+	free(r);
+	return err;
+}
+
+static int record_blob(struct db *db, const struct refused_write *w, const struct sealed *sealed,
+		       const char *path, struct reject *r)
+{
+	int err = sealed_record(db, sealed);
+
+	if (!err && !sealed->empty)
+		err = garbage_mark(db, &sealed->id, io_now_ns());
+	if (err < 0)
+		return err;
+	fill(r, w);
+	put_text(r->path, sizeof(r->path), path);
+	r->has_blob = !sealed->empty;
+	r->blob = sealed->id;
+	r->size = sealed->size;
+	return reject_add(db, r);
+}
+
+/* The changes by the blob they name, to find a sealed file's path. */
+static int cmp_blob(const void *a, const void *b)
+{
+	const struct change *const *x = a, *const *y = b;
+
+	return memcmp(&(*x)->blob, &(*y)->blob, sizeof((*x)->blob));
+}
+
+struct by_blob {
+	const struct change **v;
+	size_t n;
+};
+
+static int index_list(const struct change_list *list, struct by_blob *out)
+{
+	out->v = calloc(list->n + 1, sizeof(*out->v));
+	if (!out->v)
+		return -ENOMEM;
+	for (size_t i = 0; i < list->n; i++)
+		if (list->v[i].has_blob)
+			out->v[out->n++] = &list->v[i];
+	qsort(out->v, out->n, sizeof(*out->v), cmp_blob);
+	return 0;
+}
+
+static const char *find_path(const struct by_blob *index, const struct sealed *sealed)
+{
+	struct change key = { .blob = sealed->id };
+	const struct change *k = &key, **found;
+
+	found = bsearch(&k, index->v, index->n, sizeof(*index->v), cmp_blob);
+	return found ? (*found)->path : NULL;
+}
+
+int refuse_record(struct db *db, const struct refused_write *w, const struct sealed_set *sealed,
+		  const struct change_list *list)
+{
+	struct by_blob index = { 0 };
+	struct reject *r = malloc(sizeof(*r));
+	size_t rows = 0;
+	int err = r ? index_list(list, &index) : -ENOMEM;
+
+	for (size_t i = 0; !err && i < sealed->n; i++) {
+		const char *path = sealed->v[i].empty ? NULL : find_path(&index, &sealed->v[i]);
+
+		if (!path)
+			continue; /* empty, or unchanged: nothing to recover */
+		err = record_blob(db, w, &sealed->v[i], path, r);
+		rows++;
+	}
+	free(index.v);
+	free(r);
+	if (!err && rows == 0)
+		err = refuse_record_plain(db, w);
+	return err;
+}
