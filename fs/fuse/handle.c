@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* The list of open handles. Layer: fuse. */
+#include "fuse/handle.h"
+
+#include "base/cleanup.h"
+#include "base/lock.h"
+#include "fuse/fs.h"
+
+#include <errno.h>
+
+struct handle_list {
+	struct lock lock; /* LOCK_INODES: guards the links */
+	struct handle *first;
+};
+
+int handle_list_new(struct handle_list **out)
+{
+	struct handle_list *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return -ENOMEM;
+	lock_init(&l->lock, LOCK_INODES);
+	*out = l;
+	return 0;
+}
+
+void handle_list_free(struct handle_list *l)
+{
+	while (l->first)
+		l->first->type->close(l->first);
+	lock_fini(&l->lock);
+	free(l);
+}
+
+void handle_init(struct fs *fs, struct handle *h, const struct handle_type *type,
+		 struct inode *inode)
+{
+	struct handle_list *l = fs->handles;
+
+	inode_ref(inode);
+	h->type = type;
+	h->inode = inode;
+	h->prev = NULL;
+	lock_take(&l->lock);
+	h->next = l->first;
+	if (h->next)
+		h->next->prev = h;
+	l->first = h;
+	lock_drop(&l->lock);
+}
+
+void handle_fini(struct fs *fs, struct handle *h)
+{
+	struct handle_list *l = fs->handles;
+
+	lock_take(&l->lock);
+	if (h->next)
+		h->next->prev = h->prev;
+	*(h->prev ? &h->prev->next : &l->first) = h->next;
+	lock_drop(&l->lock);
+	inode_put(h->inode);
+}
