@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* .fence/ctl as an open file: one conversation per open. */
+#ifndef FENCE_FUSE_CTL_FILE_H
+#define FENCE_FUSE_CTL_FILE_H
+
+#include "fuse/inode.h"
+
+#include <fuse_lowlevel.h>
+
+/* Handlers: they reply. */
+void ctl_file_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi);
+void ctl_file_read(fuse_req_t req, size_t size, struct fuse_file_info *fi);
+void ctl_file_write(fuse_req_t req, struct fuse_bufvec *in, struct fuse_file_info *fi);
+
+#endif
