@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* The daemon's life: store, core, mount, the loop, and all of it back. */
+#ifndef FENCE_FUSE_SERVE_H
+#define FENCE_FUSE_SERVE_H
+
+#include "base/errmsg.h"
+
+struct options;
+
+struct serve_place {
+	const char *store;	/* absolute */
+	const char *mountpoint; /* absolute */
+	/* Called once, when the mount answers; on one of libfuse's threads. */
+	void (*ready)(void *arg);
+	void *ready_arg;
+};
+
+/*
+ * Serve until a signal or an unmount. 0 after an orderly end, what had been accepted being
+ * finished; -errno with a sentence in @err when it did not come to serving.
+ */
+int serve(const struct options *o, const struct serve_place *place, struct errmsg *err);
+
+#endif

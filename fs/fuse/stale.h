@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Mounts that a killed daemon has left behind. */
+#ifndef FENCE_FUSE_STALE_H
+#define FENCE_FUSE_STALE_H
+
+#include "base/errmsg.h"
+
+/*
+ * The absolute path of @mountpoint, malloc'd, also if a dead mount lies on it ("Transport endpoint
+ * is not connected"), where realpath() fails.
+ */
+int stale_resolve(const char *mountpoint, char **out, struct errmsg *err);
+
+/*
+ * Take away the dead mounts of this very store from @mountpoint (absolute). @store, @store_path:
+ * the two ways in which the mount's source may be written. Call with the store locked: then no
+ * daemon of it is alive. -EBUSY: the dead mount is somebody else's.
+ */
+int stale_clear(const char *mountpoint, const char *store, const char *store_path,
+		struct errmsg *err);
+
+#endif
