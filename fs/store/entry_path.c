@@ -42,31 +42,46 @@ int entry_resolve(struct db *db, const char *path, int64_t rev, struct entry *ou
 	return err;
 }
 
+/* Puts '/' and @name in front of what @buf holds from *at on; *at stays 0 once there is no room. */
+static void prepend(char *buf, size_t *at, const char *name)
+{
+	size_t len = strlen(name);
+
+	if (len + 1 >= *at) {
+		*at = 0;
+		return;
+	}
+	*at -= len + 1;
+	buf[*at] = '/';
+	memcpy(buf + *at + 1, name, len);
+}
+
 int entry_path(struct db *db, int64_t dir, int64_t rev, char *out)
 {
-	char buf[FENCE_PATH_MAX + 1];
+	char buf[1 + 1 + FENCE_PATH_MAX + 1]; /* with a '/' in front, which never comes to lie at 0 */
 	size_t at = sizeof(buf) - 1;
-	/* A path has at most half as many components as bytes. */
-	int levels = FENCE_PATH_MAX / 2 + 1;
+	/* Brent's way to find a cycle: wait at a directory for twice as many steps each time. */
+	int64_t mark = 0, steps = 0, limit = 1;
 
 	buf[at] = '\0';
 	while (dir != STORE_ROOT_DIR) {
 		struct entry e;
-		size_t len;
 		int err = entry_find_child(db, dir, rev, &e);
 
 		if (err)
 			return err;
-		if (levels-- == 0)
-			return -ELOOP;
-		len = strlen(e.name);
-		if (len + 1 > at)
-			return -ENAMETOOLONG;
-		at -= len;
-		memcpy(buf + at, e.name, len);
-		buf[--at] = '/';
+		prepend(buf, &at, e.name);
 		dir = e.dir;
+		if (dir == mark)
+			return -ELOOP;
+		if (++steps == limit) {
+			mark = dir;
+			steps = 0;
+			limit *= 2;
+		}
 	}
+	if (at == 0)
+		return -ENAMETOOLONG;
 	if (buf[at] == '/')
 		memcpy(out, buf + at + 1, sizeof(buf) - at - 1);
 	else
