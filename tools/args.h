@@ -12,16 +12,17 @@
 
 struct args {
 	const struct verb *verb;
-	const char *values
-		[ARGS_OPTIONS_MAX]; /* by index into verb->options; "1" for those without argument */
-	bool help;		    /* --help or -h was given */
-	char **rest;		    /* positional arguments, borrowed from argv */
+	/* By index into verb->options; "1" for those without argument. */
+	const char *values[ARGS_OPTIONS_MAX];
+	bool help;   /* --help or -h was given */
+	char **rest; /* positional arguments, borrowed from argv */
 	int n;
 };
 
 /*
- * @argv (what follows the verb) is reordered: positional arguments move to its front. Options may stand anywhere; "--" ends them.
- * -EINVAL with a sentence: unknown option (names the nearest), missing or needless argument, wrong number of positional arguments.
+ * @argv (what follows the verb) is reordered: positional arguments move to its front. Options may
+ * stand anywhere; "--" ends them. -EINVAL with a sentence: unknown option (names the nearest),
+ * missing or needless argument, wrong number of positional arguments.
  */
 int args_parse(const struct verb *verb, int argc, char **argv, struct args *out,
 	       struct errmsg *err);

@@ -13,7 +13,10 @@ struct buf {
 	size_t len, cap;
 };
 
-/* Room for @more bytes after the end (and a NUL); the place to write them. Count them with buf_grown(). */
+/*
+ * Room for @more bytes after the end (and a NUL); the place to write them. Count them with
+ * buf_grown().
+ */
 char *buf_room(struct buf *b, size_t more);
 void buf_grown(struct buf *b, size_t by);
 

@@ -32,7 +32,10 @@ static int run(const struct args *a)
 	int r = store_create(path, &err);
 
 	if (r < 0) {
-		/* None of them is about a fence; what errno became which sentence is the store's business. */
+		/*
+		 * None of them is about a fence; what errno became which sentence is the store's
+		 * business.
+		 */
 		report_error(a, NULL, r, "%s", *err.s ? err.s : strerror(-r));
 		return EXIT_FAILED;
 	}

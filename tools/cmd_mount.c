@@ -16,7 +16,10 @@
 /* A user's PATH often lacks the directories where file system helpers are. */
 #define MORE_PATH "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin"
 
-/* Where it may be, seen from the directory of this program: in a build tree, or installed beside it. */
+/*
+ * Where it may be, seen from the directory of this program: in a build tree, or installed beside
+ * it.
+ */
 static const char *const beside[] = { "/../fs/" PROGRAM, "/" PROGRAM, "/../sbin/" PROGRAM,
 				      "/../bin/" PROGRAM };
 

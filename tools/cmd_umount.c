@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Takes a mount away and waits for its daemon to have let go of the store: then, and not before, the store can be mounted again,
- * checked or copied.
+ * Takes a mount away and waits for its daemon to have let go of the store: then, and not before,
+ * the store can be mounted again, checked or copied.
  */
 #include "verbs.h"
 
@@ -28,7 +28,9 @@
 #define WAIT_NS INT64_C(30000000000)
 #define STEP_NS 5000000
 
-/* Absolute, without touching the mount itself: its daemon may be dead. Malloc'd; NULL with errno. */
+/*
+ * Absolute, without touching the mount itself: its daemon may be dead. Malloc'd; NULL with errno.
+ */
 static char *absolute(const char *given)
 {
 	auto_free char *copy = str_copy(given);

@@ -79,7 +79,10 @@ static ssize_t copy_some(struct range *r, struct copy_failure *out)
 		while (n < 0 && errno == EINTR);
 		if (n > 0)
 			return n;
-		/* Whatever it dislikes, reading and writing says it clearly, or works (as with files in /proc). */
+		/*
+		 * Whatever it dislikes, reading and writing says it clearly, or works (as with
+		 * files in /proc).
+		 */
 		r->by_hand = true;
 	}
 	return copy_by_hand(r, want, out);

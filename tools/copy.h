@@ -14,7 +14,9 @@ struct copy_failure {
 	bool reading; /* the source failed, not the destination */
 };
 
-/* A regular file of @size bytes from its start: the kernel copies where it can; holes stay holes. */
+/*
+ * A regular file of @size bytes from its start: the kernel copies where it can; holes stay holes.
+ */
 int copy_file(int from, int to, off_t size, struct progress *p, struct copy_failure *out);
 /* Everything until the end of @from. @p may be NULL. */
 int copy_stream(int from, int to, struct progress *p, struct copy_failure *out);

@@ -11,8 +11,9 @@
 #include <unistd.h>
 
 /*
- * A write of at most this size is one FUSE request (the kernel's smallest maximum is 32 pages and ours may begin within a page). The
- * kernel reports a failure after the first request of a larger write as a short write, and what the daemon took is not known then.
+ * A write of at most this size is one FUSE request (the kernel's smallest maximum is 32 pages and
+ * ours may begin within a page). The kernel reports a failure after the first request of a larger
+ * write as a short write, and what the daemon took is not known then.
  */
 #define PIECE_MAX 65536
 
@@ -31,8 +32,9 @@ static bool is_reading(const struct buf *req)
 }
 
 /*
- * 0, also when the daemon refused: the reply says why. EINTR means that the daemon has the piece and was still at work when a signal
- * came (a job that is stopped and continued sees that): the reply will say what became of it.
+ * 0, also when the daemon refused: the reply says why. EINTR means that the daemon has the piece
+ * and was still at work when a signal came (a job that is stopped and continued sees that): the
+ * reply will say what became of it.
  */
 static int send_piece(int fd, const char *bytes, size_t len)
 {

@@ -27,8 +27,9 @@ int ctl_client_open(const char *mount, struct ctl_client *out, struct errmsg *er
 void ctl_client_close(struct ctl_client *c);
 
 /*
- * Send @req and wait for its reply. 0 with *out (also when it was refused: out->err), or -errno when the conversation broke:
- * -EREMOTEIO where it is unknown whether the request took effect. No other call may follow then.
+ * Send @req and wait for its reply. 0 with *out (also when it was refused: out->err), or -errno
+ * when the conversation broke: -EREMOTEIO where it is unknown whether the request took effect. No
+ * other call may follow then.
  */
 int ctl_client_call(struct ctl_client *c, struct buf *req, struct ctl_reply *out);
 /* The same with @len bytes of content after the line (put). */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The grammar of .fence/ctl (design section 6): building request lines, taking reply lines apart. */
+/*
+ * The grammar of .fence/ctl (design section 6): building request lines, taking reply lines apart.
+ */
 #ifndef FENCE_TOOLS_CTL_LINE_H
 #define FENCE_TOOLS_CTL_LINE_H
 
@@ -8,7 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A request is a buf: begin it, add fields, and hand it to ctl_client_call(), which ends the line. */
+/*
+ * A request is a buf: begin it, add fields, and hand it to ctl_client_call(), which ends the line.
+ */
 void ctl_request_begin(struct buf *req, const char *verb);
 void ctl_request_field(struct buf *req, const char *key,
 		       const char *value); /* NULL value: left out */

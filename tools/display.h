@@ -7,12 +7,18 @@
 
 #include <stdint.h>
 
-/* Control characters, bytes that are not UTF-8, and characters that reorder text are escaped, as is the backslash. */
+/*
+ * Control characters, bytes that are not UTF-8, and characters that reorder text are escaped, as is
+ * the backslash.
+ */
 void display_name(struct buf *out, const char *s);
 /* Columns that display_name()'s result takes on a terminal, one for each character. */
 size_t display_width(const char *shown);
 
-/* @at: "seconds.nanoseconds" since the epoch, as the protocol writes it; what does not parse is shown as it is. */
+/*
+ * @at: "seconds.nanoseconds" since the epoch, as the protocol writes it; what does not parse is
+ * shown as it is.
+ */
 void display_time(struct buf *out, const char *at); /* 2026-11-30 11:02:03 +0100 */
 void display_utc(struct buf *out, const char *at);  /* 2026-11-30T10:02:03.123456789Z */
 

@@ -6,7 +6,10 @@
 #include "args.h"
 #include "buf.h"
 
-/* --owner, else $FENCE_OWNER, else user@host:pid, where pid is the calling process's (this one is gone in a moment). */
+/*
+ * --owner, else $FENCE_OWNER, else user@host:pid, where pid is the calling process's (this one is
+ * gone in a moment).
+ */
 void identity_owner(const struct args *a, struct buf *out);
 /* --token, else $FENCE_TOKEN: the digits, checked. NULL after report_usage(). */
 const char *identity_token(const struct args *a);

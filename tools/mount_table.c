@@ -50,7 +50,10 @@ static bool is_fencefs_type(const char *type, const char *super_options)
 	return strcmp(type, "fuse") == 0 && has_option(super_options, "subtype=" FSTYPE);
 }
 
-/* See proc_pid_mountinfo(5): 36 35 98:0 /root /point options [optional...] - type source super-options */
+/*
+ * See proc_pid_mountinfo(5): 36 35 98:0 /root /point options [optional...] - type source
+ * super-options
+ */
 bool mount_row_parse(char *line, struct mount_row *out)
 {
 	const char *head[6], *tail[3] = { NULL, NULL, "" };

@@ -31,7 +31,10 @@ const struct mount_row *mount_by_point(const struct mount_table *t, const char *
 /* A mount of all of the file system on @dev. */
 const struct mount_row *mount_whole(const struct mount_table *t, dev_t dev);
 
-/* One line of mountinfo, without LF, is changed while it is taken apart. False: malformed. The strings of *out are malloc'd. */
+/*
+ * One line of mountinfo, without LF, is changed while it is taken apart. False: malformed. The
+ * strings of *out are malloc'd.
+ */
 bool mount_row_parse(char *line, struct mount_row *out);
 
 #define auto_mount_table __attribute__((cleanup(mount_table_fini)))

@@ -52,7 +52,10 @@ void nearest_try(struct nearest *n, const char *candidate)
 	if (lw > NAME_LONG || lc > NAME_LONG)
 		return;
 	d = distance(n->wanted, lw, candidate, lc);
-	/* What was begun and not finished ("sess", "--verb") is nearer than what needs other letters. */
+	/*
+	 * What was begun and not finished ("sess", "--verb") is nearer than what needs other
+	 * letters.
+	 */
 	if (lw >= 2 && lw < lc && memcmp(n->wanted, candidate, lw) == 0)
 		d = 1;
 	if (d < n->distance) {

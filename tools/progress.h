@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A line on the terminal that says how far a long copy has come. Nothing where stderr is not a terminal, or for short copies. */
+/*
+ * A line on the terminal that says how far a long copy has come. Nothing where stderr is not a
+ * terminal, or for short copies.
+ */
 #ifndef FENCE_TOOLS_PROGRESS_H
 #define FENCE_TOOLS_PROGRESS_H
 

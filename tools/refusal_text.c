@@ -8,10 +8,26 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* (set [on HELD_PATH] by OWNER at TIME) */
-static void add_setter(struct buf *out, const struct ctl_reply *r)
+static const char *last_component(const char *path)
 {
-	const char *path = ctl_reply_get(r, "path");
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/*
+ * Whether the fence at @held stands on the very path that the user has named @name: not above it,
+ * and @name no session's id.
+ */
+static bool is_named(const char *name, const char *path, const char *held)
+{
+	return name && path && strcmp(path, held) == 0 &&
+	       strcmp(last_component(name), last_component(held)) == 0;
+}
+
+/* (set [on HELD_PATH] by OWNER at TIME) */
+static void add_setter(struct buf *out, const char *name, const struct ctl_reply *r)
+{
 	const char *held = ctl_reply_get(r, "held_path");
 	const char *by = ctl_reply_get(r, "set_by");
 	const char *at = ctl_reply_get(r, "set_at");
@@ -19,7 +35,7 @@ static void add_setter(struct buf *out, const struct ctl_reply *r)
 	if (!by && !at)
 		return;
 	buf_str(out, " (set");
-	if (held && (!path || strcmp(path, held) != 0))
+	if (held && !is_named(name, ctl_reply_get(r, "path"), held))
 		buf_printf(out, " on %s", strcmp(held, ".") == 0 ? "the whole mount" : held);
 	if (by)
 		buf_printf(out, " by %s", by);
@@ -30,14 +46,14 @@ static void add_setter(struct buf *out, const struct ctl_reply *r)
 	buf_char(out, ')');
 }
 
-void refusal_text(struct buf *out, const struct ctl_reply *r)
+void refusal_text(struct buf *out, const char *name, const struct ctl_reply *r)
 {
 	const char *token = ctl_reply_get(r, "token");
 	const char *highest = ctl_reply_get(r, "highest");
 
 	if (r->err == ESTALE && token && highest && strcmp(token, highest) != 0) {
 		buf_printf(out, "stale token %s < %s", token, highest);
-		add_setter(out, r);
+		add_setter(out, name, r);
 		return;
 	}
 	buf_str(out, *r->text ? r->text : exit_error_text(r->err));

@@ -6,8 +6,11 @@
 #include "buf.h"
 #include "ctl_line.h"
 
-/* One line without names escaped, such as: stale token 41 < 42 (set by job-b at 2026-11-30 11:02:03 +0100) */
-void refusal_text(struct buf *out, const struct ctl_reply *r);
+/*
+ * One line, its names not escaped yet, such as: stale token 41 < 42 (set by job-b at 2026-11-30
+ * 11:02:03 +0100) @name: what the user called it; NULL: nothing.
+ */
+void refusal_text(struct buf *out, const char *name, const struct ctl_reply *r);
 /* What to do about it; NULL: nothing that would help. */
 const char *refusal_hint(const char *verb, const struct ctl_reply *r);
 

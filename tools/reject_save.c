@@ -52,7 +52,10 @@ static int open_kept(const struct args *a, const char *id, int *out_fd)
 	return EXIT_OK;
 }
 
-/* Under another name first: @file is never seen half written, and an old one stays until the new one is whole. */
+/*
+ * Under another name first: @file is never seen half written, and an old one stays until the new
+ * one is whole.
+ */
 static int write_beside(int from, const char *beside, off_t size, struct copy_failure *failure)
 {
 	auto_fd int to = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

@@ -5,7 +5,10 @@
 
 #include "args.h"
 
-/* The content of reject @id to @file, which must not exist (--force: may), or to standard output for "-". The exit code. */
+/*
+ * The content of reject @id to @file, which must not exist (--force: may), or to standard output
+ * for "-". The exit code.
+ */
 int reject_save(const struct args *a, const char *id, const char *file);
 
 #endif

@@ -90,7 +90,7 @@ int report_refusal(const struct args *a, const char *name, const struct ctl_repl
 	auto_buf struct buf text = { 0 };
 	const char *hint = refusal_hint(a->verb->name, reply);
 
-	refusal_text(&text, reply);
+	refusal_text(&text, name, reply);
 	say(a->verb->name, name, text.s);
 	if (hint)
 		say(NULL, NULL, hint);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tool says on stderr. Every line begins with "fence: "; names in it are escaped. All return the exit code. */
+/*
+ * What the tool says on stderr. Every line begins with "fence: "; names in it are escaped. All
+ * return the exit code.
+ */
 #ifndef FENCE_TOOLS_REPORT_H
 #define FENCE_TOOLS_REPORT_H
 
@@ -15,7 +18,10 @@ int report_error(const struct args *a, const char *name, int err, const char *fm
 /* The same with the words for @err. */
 int report_errno(const struct args *a, const char *name, int err);
 
-/* A refused request: one line that says why, one that says what to do; with --json also an object on stdout. */
+/*
+ * A refused request: one line that says why, one that says what to do; with --json also an object
+ * on stdout.
+ */
 int report_refusal(const struct args *a, const char *name, const struct ctl_reply *reply);
 
 /* "fence: TEXT", advice after an error. */

@@ -72,15 +72,25 @@ static void borrow_field(struct ctl_reply *to, const char *key, const char *valu
 		to->fields[to->n++] = (struct ctl_reply_field){ .key = key, .value = value };
 }
 
+/* The path in the tree of @what, a path in the view. */
+static const char *tree_path(const struct work *w, const char *what)
+{
+	size_t len = w->dir.len;
+
+	if (strncmp(what, w->dir.s, len) != 0 || what[len] != '/' || !what[len + 1])
+		return w->target.path;
+	return what + len + 1;
+}
+
 /* What a commit would have been told, asked for without committing what is half done. */
-static int report_overtaken(struct work *w)
+static int report_overtaken(struct work *w, const char *path)
 {
 	struct ctl_reply refusal = { .err = ESTALE, .text = "" };
 	auto_buf struct buf req = { 0 };
 	auto_ctl_reply struct ctl_reply r = { 0 };
 
 	ctl_request_begin(&req, "stat");
-	ctl_request_field(&req, "path", w->target.path);
+	ctl_request_field(&req, "path", path);
 	if (ctl_client_call(&w->ctl, &req, &r) == 0 && !r.err) {
 		borrow_field(&refusal, "path", w->target.path);
 		borrow_field(&refusal, "token", w->token);
@@ -96,7 +106,7 @@ int work_failed(struct work *w, const char *what, int err)
 {
 	work_abort(w);
 	if (err == ESTALE || err == -ESTALE)
-		return report_overtaken(w);
+		return report_overtaken(w, tree_path(w, what));
 	report_errno(w->args, what, err);
 	return EXIT_FAILED;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Sessions as a client uses them: opened over a conversation, filled through the file system, committed. */
+/*
+ * Sessions as a client uses them: opened over a conversation, filled through the file system,
+ * committed.
+ */
 #ifndef FENCE_TOOLS_SESSION_CLIENT_H
 #define FENCE_TOOLS_SESSION_CLIENT_H
 
@@ -23,7 +26,10 @@ struct work {
 		.ctl = CTL_CLIENT_CLOSED \
 	}
 
-/* Open a session that claims the target; --owner, --parents, --ttl, --exclusive are taken from the options. 0, or the exit code. */
+/*
+ * Open a session that claims the target; --owner, --parents, --ttl, --exclusive are taken from the
+ * options. 0, or the exit code.
+ */
 int work_open(struct work *w);
 /* Commit with what --op and --once say. *out is the reply. */
 int work_commit(struct work *w, struct ctl_reply *out);
@@ -32,7 +38,10 @@ void work_abort(struct work *w);
 
 /* Absolute path of the claimed path in the view, into @out. */
 void work_path(const struct work *w, struct buf *out);
-/* An operation on @what in the view failed with @err: abort, and say so; for ESTALE, by whom it was overtaken. The exit code. */
+/*
+ * An operation on @what in the view failed with @err: abort, and say so; for ESTALE, by whom it was
+ * overtaken. The exit code.
+ */
 int work_failed(struct work *w, const char *what, int err);
 void work_fini(struct work *w);
 

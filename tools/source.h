@@ -16,8 +16,8 @@ struct source {
 	int fd;		  /* owned */
 	mode_t mode;	  /* permission bits that a new copy of it gets, umask applied */
 	off_t size;	  /* of a regular file; -1: known only at its end */
-	struct buf
-		held; /* owned; all of the content when it fits, else (if it is a stream) its beginning */
+	/* Owned; all of the content when it fits, else (if it is a stream) its beginning. */
+	struct buf held;
 	bool is_whole; /* it did fit */
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel resolves what exists: the path, or the longest part of it that does, is opened with O_PATH; the mount of that descriptor
- * and its name in /proc/self/fd then say where it is. So symlinks, bind mounts and mounts on mounts need no care here.
+ * The kernel resolves what exists: the path, or the longest part of it that does, is opened with
+ * O_PATH; the mount of that descriptor and its name in /proc/self/fd then say where it is. So
+ * symlinks, bind mounts and mounts on mounts need no care here.
  */
 #include "target.h"
 
@@ -39,8 +40,9 @@ static int mount_id_of(int fd, uint64_t *out)
 }
 
 /*
- * The absolute path of directory @fd. A commit that changes a directory's attributes makes the kernel forget its name, and whoever
- * has it open sees it as "deleted": it is not if the same directory is found there.
+ * The absolute path of directory @fd. A commit that changes a directory's attributes makes the
+ * kernel forget its name, and whoever has it open sees it as "deleted": it is not if the same
+ * directory is found there.
  */
 static int path_of(int fd, char *out, size_t room)
 {

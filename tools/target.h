@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* From a path as the user gave it to the mount it is in and the path in the tree that the protocol wants. */
+/*
+ * From a path as the user gave it to the mount it is in and the path in the tree that the protocol
+ * wants.
+ */
 #ifndef FENCE_TOOLS_TARGET_H
 #define FENCE_TOOLS_TARGET_H
 
@@ -16,15 +19,16 @@ struct target {
 };
 
 /*
- * @given need not exist, nor its parents; its last component is not followed when it is a symlink in the tree. A path within
- * .fence/sessions/ID/ stands for the same path of the tree.
- * -EMEDIUMTYPE: it is not in a fencefs mount.  -ENOTCONN: its daemon is gone.  -EINVAL: another path beneath .fence.
+ * @given need not exist, nor its parents; its last component is not followed when it is a symlink
+ * in the tree. A path within .fence/sessions/ID/ stands for the same path of the tree.
+ * -EMEDIUMTYPE: it is not in a fencefs mount.  -ENOTCONN: its daemon is gone.  -EINVAL: another
+ * path beneath .fence.
  */
 int target_find(const char *given, struct target *out, struct errmsg *err);
 
 /*
- * The mount that is meant where a verb has no path: @dir if given, else $FENCE_DIR, the working directory, or the only fencefs
- * mount there is.
+ * The mount that is meant where a verb has no path: @dir if given, else $FENCE_DIR, the working
+ * directory, or the only fencefs mount there is.
  */
 int target_default(const char *dir, struct target *out, struct errmsg *err);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* fts(3) changes into the directories as it goes, so depth is limited neither by PATH_MAX nor by descriptors. */
+/*
+ * fts(3) changes into the directories as it goes, so depth is limited neither by PATH_MAX nor by
+ * descriptors.
+ */
 #include "tree_remove.h"
 
 #include <errno.h>

@@ -4,7 +4,10 @@
 
 #include "buf.h"
 
-/* Remove @path and all beneath it; symlinks are not followed. -errno with the path of what failed in *out_failed. */
+/*
+ * Remove @path and all beneath it; symlinks are not followed. -errno with the path of what failed
+ * in *out_failed.
+ */
 int tree_remove(const char *path, struct buf *out_failed);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of verbs. Help, option parsing, the answer to a misspelt name, --dump-verbs (and from it
- * completions, manual pages and the check of README.md) all come from what stands here.
+ * The table of verbs. Help, option parsing, the answer to a misspelt name, --dump-verbs (and from
+ * it completions, manual pages and the check of README.md) all come from what stands here.
  */
 #ifndef FENCE_TOOLS_VERB_H
 #define FENCE_TOOLS_VERB_H
@@ -19,7 +19,7 @@ struct verb {
 	const char *name;
 	const char *summary;	  /* one line, no full stop */
 	const char *const *usage; /* what follows "fence NAME", NULL-terminated */
-	const char *about;	  /* paragraphs for --help, lines broken; may be NULL */
+	const char *about;	  /* for --help, which breaks the lines; may be NULL */
 	const char *examples;	  /* one command a line; may be NULL */
 	const struct option_spec *options;
 	const int *exits;		     /* beside 0, 1 and 2; ends with 0 */

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#define WIDTH 79
+
 static const struct option_spec help_option = { "help", 'h', NULL, "this text" };
 
 /* Every verb may end so. */
@@ -37,8 +39,8 @@ void verb_help_all(FILE *to)
 	fputs("usage: fence VERB [OPTION]... [ARGUMENT]...\n"
 	      "       fence VERB --help\n"
 	      "\n"
-	      "A shared directory in which a writer that has been overtaken can no longer overwrite\n"
-	      "what came after it.\n"
+	      "A shared directory in which a writer that has been overtaken can no longer\n"
+	      "overwrite what came after it.\n"
 	      "\n"
 	      "Verbs:\n",
 	      to);
@@ -75,6 +77,32 @@ static int heading_width(const struct verb *v)
 	return (int)width;
 }
 
+/*
+ * @text, whose line breaks count as spaces, in lines of at most WIDTH columns: the first goes on at
+ * column @indent, the others begin there.
+ */
+static void print_wrapped(const char *text, int indent)
+{
+	int column = indent;
+
+	while (*text) {
+		int len = (int)strcspn(text, " \n");
+
+		if (column > indent && column + 1 + len > WIDTH) {
+			printf("\n%*s", indent, "");
+			column = indent;
+		} else if (column > indent) {
+			putchar(' ');
+			column++;
+		}
+		printf("%.*s", len, text);
+		column += len;
+		text += len;
+		text += strspn(text, " \n");
+	}
+	putchar('\n');
+}
+
 static void print_options(const struct verb *v)
 {
 	int width = heading_width(v);
@@ -83,7 +111,8 @@ static void print_options(const struct verb *v)
 	puts("\nOptions:");
 	for (const struct option_spec *o = v->options; o->name; o++) {
 		option_heading(o, heading, sizeof(heading));
-		printf("  %-*s  %s\n", width, heading, o->help);
+		printf("  %-*s  ", width, heading);
+		print_wrapped(o->help, width + 4);
 	}
 	option_heading(&help_option, heading, sizeof(heading));
 	printf("  %-*s  %s\n", width, heading, help_option.help);
@@ -109,8 +138,10 @@ void verb_help(const struct verb *v)
 		heading = "";
 	}
 	printf("\n%s.\n", v->summary);
-	if (v->about)
-		printf("\n%s\n", v->about);
+	if (v->about) {
+		putchar('\n');
+		print_wrapped(v->about, 0);
+	}
 	print_options(v);
 	if (v->examples) {
 		puts("\nExamples:");
