@@ -17,6 +17,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "core/refuse.h"
+#include "core/record_event.h"
 #include "core/session_impl.h"
 #include "store/store.h"
 
@@ -115,7 +116,9 @@ static int publish(struct db *db, struct commit *m)
 		err = change_commit(db, &req, &m->result);
 	if (!err && m->result.replayed)
 		return -EALREADY; /* keep nothing of this attempt; record() writes the outcome */
-	return err ? err : session_row_end(db, s->id, SESSION_COMMITTED, m->result.revision);
+	if (!err)
+		err = session_row_end(db, s->id, SESSION_COMMITTED, m->result.revision);
+	return err ? err : record_commit(db, &req, &m->result, s->who->uid);
 }
 
 static int commit_apply(struct core *c, struct db *db, struct job *j)

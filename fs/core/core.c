@@ -95,6 +95,8 @@ int core_start(struct store *store, const struct core_options *opt,
 	if (!c)
 		return -ENOMEM;
 	err = load_revision(c);
+	if (!err)
+		err = lease_table_init(c);
 	if (err < 0) {
 		free(c);
 		return err;
@@ -151,6 +153,10 @@ void core_shutdown(struct core *c)
 	lock_take(&c->busy_lock);
 	again = c->closing;
 	c->closing = true;
+	lock_drop(&c->busy_lock);
+	if (!again)
+		lease_cancel_all(c);
+	lock_take(&c->busy_lock);
 	while (c->busy)
 		lock_wait(&c->busy_lock, &c->busy_none);
 	lock_drop(&c->busy_lock);
@@ -165,6 +171,7 @@ void core_shutdown(struct core *c)
 void core_free(struct core *c)
 {
 	session_table_clear(c);
+	lease_table_fini(c);
 	store_close(c->store);
 	pthread_cond_destroy(&c->busy_none);
 	lock_fini(&c->busy_lock);

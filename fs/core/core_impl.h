@@ -6,6 +6,7 @@
 #include "base/lock.h"
 #include "core/committer.h"
 #include "core/core.h"
+#include "core/lease.h"
 #include "core/notifier.h"
 #include "core/pool.h"
 #include "core/session_table.h"
@@ -34,6 +35,7 @@ struct core {
 	struct notifier notifier;
 	struct pool pool;
 	struct session_table sessions;
+	struct lease_table leases;
 	pthread_t housekeeper;
 	bool housekeeper_runs;
 	struct lock housekeeper_lock; /* guards housekeeper_stop, with its condition */

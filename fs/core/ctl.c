@@ -365,7 +365,7 @@ static void ctl_run(struct ctl *ctl)
 		more = next_step(ctl, &s);
 		if (s.call)
 			take_finished(ctl, ctl->consumed - s.len - 1, &done);
-		else if (!more && !ctl->busy)
+		else if (!more && (!ctl->busy || ctl->deferred))
 			take_finished(ctl, ctl->consumed + ctl->in_len, &done);
 		lock_drop(&ctl->lock);
 		complete_list(ctl, done);
@@ -387,12 +387,19 @@ void ctl_call_done(struct ctl_call *call)
 	queue_reply(ctl, &call->reply);
 	if (call->reply.err)
 		blame(ctl, ctl->consumed, call->reply.err);
-	ctl->busy = false;
+	ctl->busy = ctl->deferred = false;
 	lock_drop(&ctl->lock);
 	ctl_call_forget(call);
 	if (running != ctl)
 		ctl_run(ctl);
 	ctl_put_ref(ctl);
+}
+
+void ctl_call_defer(struct ctl_call *call)
+{
+	lock_take(&call->ctl->lock);
+	call->ctl->deferred = true;
+	lock_drop(&call->ctl->lock);
 }
 
 void ctl_call_forget(struct ctl_call *call)
@@ -565,6 +572,7 @@ void ctl_close(struct ctl *ctl)
 		log_info("ctl closed by pid %d in the middle of a line: its %zu bytes are dropped",
 			 (int)ctl->who.pid, left);
 	drop_unfinished_put(ctl);
+	lease_conversation_ended(ctl->c, ctl);
 	ctl_detach_all(ctl);
 	ctl_put_ref(ctl);
 }

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "core/permission.h"
 #include "core/refuse.h"
+#include "core/record_event.h"
 #include "store/fence.h"
 
 #include <errno.h>
@@ -31,11 +32,13 @@ static struct claim *claim_of(struct job *j)
 static int claim_apply(struct core *c, struct db *db, struct job *j)
 {
 	struct claim *m = claim_of(j);
+	int err;
 
 	(void)c;
 	memset(&m->refusal, 0, sizeof(m->refusal));
 	m->now = io_now_ns();
-	return fence_claim(db, m->path, m->token, m->owner, m->now, &m->refusal);
+	err = fence_claim(db, m->path, m->token, m->owner, m->now, &m->refusal);
+	return err ? err : record_claim(db, m->path, m->token, m->owner, m->call->ctl->who.uid, "");
 }
 
 static int claim_record(struct core *c, struct db *db, struct job *j)

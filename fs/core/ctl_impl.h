@@ -41,7 +41,8 @@ struct ctl {
 	uint64_t consumed; /* stream offset of in[0] */
 	char *out;
 	size_t out_len, out_room, out_at;
-	bool busy; /* a line is being executed, or payload taken */
+	bool busy;     /* a line is being executed, or payload taken */
+	bool deferred; /* that line waits for others: writes do not wait for it, reads do */
 	bool closed;
 	bool written;	 /* something was written at all */
 	bool dead;	 /* a put of unknown size: what follows cannot be understood */
@@ -65,6 +66,11 @@ struct ctl_call {
 
 /* Ends the call: its reply is queued, the next line runs. From any thread, no lock held. Frees the call. */
 void ctl_call_done(struct ctl_call *call);
+/*
+ * This call will wait, perhaps for long: the write that brought it is answered now, the reply comes in a read.
+ * Lines after it run after it. Before anything that might end the call.
+ */
+void ctl_call_defer(struct ctl_call *call);
 void ctl_call_fail(struct ctl_call *call, int err, const char *key, const char *value,
 		   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* The conversation is over before the call is: freed without a reply, and without the conversation's reference. */
@@ -104,6 +110,9 @@ void ctl_remove(struct ctl_call *call);
 void ctl_stat(struct ctl_call *call);
 void ctl_list(struct ctl_call *call);
 void ctl_hello(struct ctl_call *call);
+void ctl_acquire(struct ctl_call *call);
+void ctl_renew(struct ctl_call *call);
+void ctl_release(struct ctl_call *call);
 
 /* One of version=, absent=1, hash=; *out_given: whether there is one. The path is not set (ctl_session.c). */
 int ctl_expectation(const struct ctl_line *l, bool required, struct expect *out, bool *out_given,

@@ -17,6 +17,24 @@ static const char *kind_name(enum entry_kind kind)
 	return kind == ENTRY_DIR ? "dir" : kind == ENTRY_SYMLINK ? "symlink" : "file";
 }
 
+static void reply_seconds(struct ctl_reply *r, const char *key, int64_t ns)
+{
+	char s[32];
+
+	snprintf(s, sizeof(s), "%lld.%03lld", (long long)(ns / 1000000000),
+		 (long long)(ns / 1000000 % 1000));
+	reply_str(r, key, s);
+}
+
+static void lease_reply(struct ctl_reply *r, const char *path, const struct lease_info *l)
+{
+	reply_str(r, "lease_owner", l->owner);
+	reply_int(r, "lease_token", l->token);
+	reply_seconds(r, "remaining", l->remaining);
+	if (strcmp(path, l->path) != 0)
+		reply_str(r, "lease_path", l->path);
+}
+
 static void stat_reply(struct ctl_reply *r, const char *path, const struct permission_target *t,
 		       const struct fence_row *fence)
 {
@@ -66,6 +84,7 @@ void ctl_stat(struct ctl_call *call)
 	char path[FENCE_PATH_MAX + 1];
 	struct permission_target t = { 0 };
 	struct fence_row fence;
+	struct lease_info lease;
 	struct ctl_error error;
 	int err = ctl_path(&call->line, "path", path, NULL, &error);
 
@@ -78,6 +97,8 @@ void ctl_stat(struct ctl_call *call)
 		return;
 	}
 	stat_reply(&call->reply, path, &t, &fence);
+	if (lease_covering(call->ctl->c, path, &lease))
+		lease_reply(&call->reply, path, &lease);
 	ctl_call_done(call);
 }
 
@@ -158,6 +179,54 @@ static int list_session(struct ctl_call *call, const struct list_args *a)
 	free(ids);
 	if (!found)
 		list_end(call);
+	return 0;
+}
+
+/* Leases by path; of others than one's own only those on paths that one may write. */
+static bool may_see(struct ctl_call *call, const struct lease_info *l)
+{
+	struct permission_target t;
+	struct db *db;
+	int64_t rev;
+	bool ok;
+
+	if (call->ctl->who.uid == 0 || call->ctl->who.uid == l->uid)
+		return true;
+	if (core_read_begin(call->ctl->c, &db, &rev) < 0)
+		return false;
+	ok = permission_write(db, rev, &call->ctl->who, l->path, &t) == 0;
+	core_read_end(call->ctl->c, db);
+	return ok;
+}
+
+static int list_lease(struct ctl_call *call, const struct list_args *a)
+{
+	char after[FENCE_PATH_MAX + 1] = "";
+	struct ctl_reply *r = &call->reply;
+	struct lease_info l;
+
+	if (a->after && strlen(a->after) > FENCE_PATH_MAX)
+		return -EINVAL;
+	if (a->after)
+		strcpy(after, a->after);
+	do {
+		if (!lease_next(call->ctl->c, after, &l)) {
+			list_end(call);
+			return 0;
+		}
+		strcpy(after, l.path);
+	} while (!within(a, l.path) || !may_see(call, &l));
+	reply_ok(r);
+	reply_str(r, "id", l.path);
+	reply_str(r, "path", l.path);
+	reply_int(r, "token", l.token);
+	reply_str(r, "owner", l.owner);
+	if (l.uid != UINT32_MAX)
+		reply_int(r, "uid", l.uid);
+	reply_seconds(r, "ttl", l.ttl);
+	reply_seconds(r, "remaining", l.remaining);
+	reply_int(r, "keep", l.keep);
+	reply_int(r, "waiters", l.waiters);
 	return 0;
 }
 
@@ -246,11 +315,23 @@ static int next_version(void *arg, const struct entry *e)
 	return 0;
 }
 
-static void version_reply(struct ctl_reply *r, struct db *db, const struct entry *e)
+/* A hash lets one try what the content might be: it is for who may read it (P8). */
+static void version_hash(struct ctl_reply *r, struct db *db, const struct entry *e)
 {
-	struct entry_origin *origin = malloc(sizeof(*origin));
 	struct blob_info info;
 	struct blob_hash empty;
+
+	hash_buf("", 0, &empty);
+	if (!e->has_blob)
+		reply_str(r, "hash", blob_hex(empty.b).s);
+	else if (blob_get(db, &e->blob, false, &info) == 0)
+		reply_str(r, "hash", blob_hex(info.hash.b).s);
+}
+
+static void version_reply(struct ctl_reply *r, struct db *db, const struct entry *e,
+			  const struct caller *who)
+{
+	struct entry_origin *origin = malloc(sizeof(*origin));
 
 	reply_ok(r);
 	reply_int(r, "id", e->row);
@@ -260,11 +341,8 @@ static void version_reply(struct ctl_reply *r, struct db *db, const struct entry
 	reply_int(r, "token", e->token);
 	if (e->kind == ENTRY_FILE) {
 		reply_int(r, "size", e->size);
-		hash_buf("", 0, &empty);
-		if (!e->has_blob)
-			reply_str(r, "hash", blob_hex(empty.b).s);
-		else if (blob_get(db, &e->blob, false, &info) == 0)
-			reply_str(r, "hash", blob_hex(info.hash.b).s);
+		if (permission_bits(who, e->mode, e->uid, e->gid) & 04)
+			version_hash(r, db, e);
 	}
 	if (origin && entry_origin(db, e->row, origin) == 0) {
 		reply_time(r, "at", origin->at);
@@ -293,7 +371,7 @@ static int list_version(struct ctl_call *call, const struct list_args *a)
 	if (!err || err == -ENOTDIR)
 		err = entry_history(db, a->path, next_version, &v);
 	if (err == 1)
-		version_reply(&call->reply, db, &v.found);
+		version_reply(&call->reply, db, &v.found, &call->ctl->who);
 	core_read_end(call->ctl->c, db);
 	if (err == 0)
 		list_end(call);
@@ -320,13 +398,15 @@ void ctl_list(struct ctl_call *call)
 	}
 	if (strcmp(kind, "session") == 0)
 		err = list_session(call, &a);
+	else if (strcmp(kind, "lease") == 0)
+		err = list_lease(call, &a);
 	else if (strcmp(kind, "reject") == 0)
 		err = list_reject(call, &a);
 	else if (strcmp(kind, "version") == 0 && a.has_path)
 		err = list_version(call, &a);
 	else
 		ctl_error_set(&error, EINVAL, "kind", kind,
-			      "kind= is session, reject, or version with path="),
+			      "kind= is session, lease, reject, or version with path="),
 			err = 1;
 	if (err == 1)
 		ctl_call_error(call, &error);

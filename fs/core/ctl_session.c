@@ -6,6 +6,7 @@
 #include "core/commit.h"
 #include "core/permission.h"
 #include "core/refuse.h"
+#include "core/record_event.h"
 #include "store/fence.h"
 
 #include <errno.h>
@@ -58,7 +59,7 @@ static int open_apply(struct core *c, struct db *db, struct job *j)
 	row->uid = s->who->uid;
 	err = session_row_add(db, row);
 	free(row);
-	return err;
+	return err ? err : record_claim(db, s->path, s->token, s->owner, s->who->uid, "open");
 }
 
 static int open_record(struct core *c, struct db *db, struct job *j)
@@ -308,7 +309,8 @@ static int add_expect(struct session *s, const struct expect *e)
 	return err;
 }
 
-static int may_look(struct core *c, const struct caller *who, const char *path)
+/* @content: not only whether it is there. */
+static int may_look(struct core *c, const struct caller *who, const char *path, bool content)
 {
 	struct permission_target t;
 	struct db *db;
@@ -317,7 +319,8 @@ static int may_look(struct core *c, const struct caller *who, const char *path)
 
 	if (err < 0)
 		return err;
-	err = permission_walk(db, rev, who, path, &t);
+	err = content ? permission_read(db, rev, who, path, &t) :
+			permission_walk(db, rev, who, path, &t);
 	core_read_end(c, db);
 	return err == -ENOTDIR ? 0 : err;
 }
@@ -335,7 +338,8 @@ void ctl_expect(struct ctl_call *call)
 		err = ctl_expectation(&call->line, true, &e, &given, &error);
 	if (!err)
 		err = ctl_session_of(call, &s, &error);
-	if (!err && (err = may_look(call->ctl->c, &call->ctl->who, path)) < 0)
+	if (!err &&
+	    (err = may_look(call->ctl->c, &call->ctl->who, path, e.kind == EXPECT_HASH)) < 0)
 		ctl_error_set(&error, err, "path", path, "no permission to look at this path");
 	if (!err) {
 		e.path = strdup(path);
@@ -585,7 +589,7 @@ static void outcome_of_op(struct ctl_call *call, struct db *db, const char *path
 		reply_str(&call->reply, "outcome", "committed");
 		reply_int(&call->reply, "revision", rev->revision);
 		reply_int(&call->reply, "changed", rev->changed);
-	} else if (reject && reject_by_op(db, path, op, reject) == 0) {
+	} else if (reject && reject_by_op(db, path, op, reject) == 1) {
 		reply_str(&call->reply, "outcome", "refused");
 		reply_int(&call->reply, "token", reject->token);
 		if (reject->highest >= 0)
@@ -612,7 +616,7 @@ void ctl_outcome(struct ctl_call *call)
 		err = ctl_path(&call->line, "path", path, NULL, &error);
 	if (!err && !id)
 		err = ctl_word(&call->line, "op", &op, &error);
-	if (!err && !id && (err = may_look(call->ctl->c, &call->ctl->who, path)) < 0)
+	if (!err && !id && (err = may_look(call->ctl->c, &call->ctl->who, path, false)) < 0)
 		ctl_error_set(&error, err, "path", path, "no permission to look at this path");
 	if (!err && (err = core_read_begin(call->ctl->c, &db, &rev)) < 0)
 		ctl_error_set(&error, err, NULL, NULL, "the store's database failed");

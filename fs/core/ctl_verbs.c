@@ -27,6 +27,9 @@ static const struct verb verbs[] = {
 	{ "outcome", "", "session path op", ctl_outcome },
 	{ "put", "path token size", "owner mode parents op once version absent hash", ctl_put },
 	{ "remove", "path token", "owner op version", ctl_remove },
+	{ "acquire", "path ttl", "wait owner keep", ctl_acquire },
+	{ "renew", "path token", "owner ttl", ctl_renew },
+	{ "release", "path", "token owner force", ctl_release },
 	{ "stat", "path", "", ctl_stat },
 	{ "reset", "path token", "owner", ctl_reset },
 	{ "list", "kind", "after path", ctl_list },
@@ -56,11 +59,14 @@ const char ctl_help[] =
 	"  put     path=P token=T size=N [mode=644] [parents=1] [op=KEY] [once=1] [version=N|absent=1|hash=H]\n"
 	"          followed by N bytes\n"
 	"  remove  path=P token=T [op=KEY] [version=N]\n"
+	"  acquire path=P ttl=30s [wait=60s] [owner=O] [keep=1]\n"
+	"  renew   path=P token=T [owner=O] [ttl=30s]\n"
+	"  release path=P token=T [owner=O]\n"
 	"  stat    path=P\n"
-	"  list    kind=session|reject|version [path=P] [after=ID]\n"
+	"  list    kind=session|lease|reject|version [path=P] [after=ID]\n"
 	"  reset   path=P token=T          (root)\n"
 	"\n"
-	"Sessions opened here end when this file is closed, unless opened with keep=1.\n";
+	"Sessions and leases taken here end when this file is closed, unless taken with keep=1.\n";
 
 /* Is @key one of the space-separated @words? */
 static bool has_word(const char *words, const char *key)

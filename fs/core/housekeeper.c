@@ -45,6 +45,16 @@ static void expire(struct core *c)
 	}
 }
 
+/* When to look again: at least every TICK_NS, since new leases do not wake this thread. */
+static int64_t next_tick(struct core *c)
+{
+	int64_t due = lease_tick(c) - io_boot_ns();
+
+	if (due > TICK_NS)
+		return TICK_NS;
+	return due > 0 ? due : 0;
+}
+
 static long long monotonic_ns(void)
 {
 	struct timespec now;
@@ -56,15 +66,16 @@ static long long monotonic_ns(void)
 static void *housekeeper_main(void *arg)
 {
 	struct core *c = arg;
+	int64_t wait = TICK_NS;
 
 	lock_take(&c->housekeeper_lock);
 	while (!c->housekeeper_stop) {
-		lock_wait_until(&c->housekeeper_lock, &c->housekeeper_wake,
-				monotonic_ns() + TICK_NS);
+		lock_wait_until(&c->housekeeper_lock, &c->housekeeper_wake, monotonic_ns() + wait);
 		if (c->housekeeper_stop)
 			break;
 		lock_drop(&c->housekeeper_lock);
 		expire(c);
+		wait = next_tick(c);
 		lock_take(&c->housekeeper_lock);
 	}
 	lock_drop(&c->housekeeper_lock);

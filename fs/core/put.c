@@ -7,6 +7,7 @@
 #include "core/overlay.h"
 #include "core/permission.h"
 #include "core/refuse.h"
+#include "core/record_event.h"
 #include "store/fence.h"
 #include "store/store.h"
 
@@ -249,7 +250,11 @@ static int commit_changes(struct publish *p, struct db *db)
 		.now_ns = p->claimed_at,
 	};
 
-	return change_commit(db, &req, &p->result);
+	int err = change_commit(db, &req, &p->result);
+
+	if (!err && p->result.replayed)
+		return 0;
+	return err ? err : record_commit(db, &req, &p->result, p->who.uid);
 }
 
 static int publish_apply(struct core *c, struct db *db, struct job *j)
@@ -269,7 +274,7 @@ static int publish_apply(struct core *c, struct db *db, struct job *j)
 				  &p->result.refusal);
 	if (!err)
 		err = build(p, db);
-	if (!err)
+	if (!err && !p->remove)
 		err = sealed_record(db, &p->sealed);
 	if (!err)
 		err = commit_changes(p, db);

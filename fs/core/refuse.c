@@ -5,8 +5,10 @@
 #include "base/errname.h"
 #include "base/io.h"
 #include "core/session_impl.h"
+#include "store/event.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +38,23 @@ static void fill(struct reject *r, const struct refused_write *w)
 	put_text(r->why, sizeof(r->why), errname(w->why->err));
 }
 
-int refuse_record_plain(struct db *db, const struct refused_write *w)
+static int record_event(struct db *db, const struct refused_write *w)
+{
+	bool reset = strcmp(w->stage, "reset") == 0;
+	struct event e = { .kind = reset ? EVENT_RESET : EVENT_REFUSE,
+			   .token = w->token,
+			   .uid = w->uid,
+			   .highest = w->why->highest };
+
+	put_text(e.path, sizeof(e.path), w->why->path[0] ? w->why->path : w->path);
+	put_text(e.owner, sizeof(e.owner), w->owner);
+	put_text(e.other, sizeof(e.other), w->why->set_by);
+	if (!reset)
+		snprintf(e.detail, sizeof(e.detail), "%s %s", w->stage, errname(w->why->err));
+	return event_add(db, &e);
+}
+
+static int add_plain(struct db *db, const struct refused_write *w)
 {
 	struct reject *r = malloc(sizeof(*r));
 	int err;
@@ -47,6 +65,13 @@ int refuse_record_plain(struct db *db, const struct refused_write *w)
 	err = reject_add(db, r);
 	free(r);
 	return err;
+}
+
+int refuse_record_plain(struct db *db, const struct refused_write *w)
+{
+	int err = add_plain(db, w);
+
+	return err ? err : record_event(db, w);
 }
 
 static int record_blob(struct db *db, const struct refused_write *w, const struct sealed *sealed,
@@ -119,6 +144,6 @@ int refuse_record(struct db *db, const struct refused_write *w, const struct sea
 	free(index.v);
 	free(r);
 	if (!err && rows == 0)
-		err = refuse_record_plain(db, w);
-	return err;
+		err = add_plain(db, w);
+	return err ? err : record_event(db, w);
 }

@@ -111,6 +111,7 @@ void session_table_claimed(struct core *c, const char *path, int64_t token, cons
 	strncpy(by.path, path, sizeof(by.path) - 1);
 	strncpy(by.by, owner, sizeof(by.by) - 1);
 	session_table_each(c, claimed_one, &by);
+	lease_claimed(c, path, token, owner);
 }
 
 static void supersede_one(struct session *s, void *arg)

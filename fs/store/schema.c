@@ -61,6 +61,7 @@ static const char tables[] =
 	" path BLOB PRIMARY KEY, token INTEGER NOT NULL, seq INTEGER NOT NULL,"
 	" updated INTEGER NOT NULL, owner TEXT NOT NULL,"
 	" lease_owner TEXT, lease_ttl INTEGER, lease_expires INTEGER) STRICT, WITHOUT ROWID;"
+	"CREATE INDEX fence_lease ON fence(path) WHERE lease_owner IS NOT NULL;"
 
 	"CREATE TABLE revision("
 	" revision INTEGER PRIMARY KEY, at INTEGER NOT NULL, path BLOB NOT NULL,"
@@ -81,6 +82,13 @@ static const char tables[] =
 	" token INTEGER NOT NULL, highest INTEGER NOT NULL, held_by TEXT NOT NULL,"
 	" owner TEXT NOT NULL, op TEXT, session TEXT, stage TEXT NOT NULL, why TEXT NOT NULL,"
 	" uid INTEGER NOT NULL, blob BLOB, size INTEGER NOT NULL) STRICT;"
+	"CREATE TABLE event("
+	" id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, kind INTEGER NOT NULL,"
+	" revision INTEGER NOT NULL, path BLOB NOT NULL, token INTEGER NOT NULL,"
+	" owner TEXT NOT NULL, uid INTEGER NOT NULL, highest INTEGER NOT NULL, other TEXT,"
+	" detail TEXT, n INTEGER NOT NULL) STRICT;"
+	"CREATE INDEX event_revision ON event(revision);"
+
 	"CREATE INDEX reject_op ON reject(op) WHERE op IS NOT NULL;"
 	"CREATE INDEX reject_bare ON reject(id) WHERE blob IS NULL;";
 
