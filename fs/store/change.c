@@ -32,10 +32,25 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 static bool has_op(const struct commit_request *req)
 {
 	return req->op && req->op[0];
+}
+
+/* What could not be read back must not be written. */
+static int check_request(const struct commit_request *req)
+{
+	if (req->token < 0)
+		return -ERANGE;
+	if (strlen(req->owner) > OWNER_MAX || (req->op && strlen(req->op) > OWNER_MAX))
+		return -EINVAL;
+	for (size_t i = 0; i < req->n_expects; i++) {
+		if (strlen(req->expects[i].path) > FENCE_PATH_MAX)
+			return -ENAMETOOLONG;
+	}
+	return strlen(req->path) > FENCE_PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
 static void replay(struct commit_result *out, const struct revision *r)
@@ -166,7 +181,9 @@ int change_commit(struct db *db, const struct commit_request *req, struct commit
 	int res;
 
 	*out = (struct commit_result){ .refusal.err = 0 };
-	res = check_op(db, req, out);
+	res = check_request(req);
+	if (!res)
+		res = check_op(db, req, out);
 	if (!res)
 		res = check_token(db, req, out);
 	if (!res)

@@ -61,14 +61,20 @@ static int adopt_blob(struct plan *p, const struct change *c)
 	return garbage_unmark(p->db, &c->blob);
 }
 
+/* Longer names cannot come from the kernel, and could not be read back. */
+#define XATTR_NAME_MAX 255
+
 static int add_xattrs(struct plan *p, const struct change *c, int64_t row)
 {
 	for (size_t i = 0; i < c->n_xattrs; i++) {
 		auto_stmt struct stmt *st = NULL;
 		const struct change_xattr *x = &c->xattrs[i];
-		int err = db_stmt(p->db, "INSERT INTO xattr(entry, name, value) VALUES(?1, ?2, ?3)",
-				  &st);
+		int err = strlen(x->name) > XATTR_NAME_MAX ? -ERANGE : 0;
 
+		if (err)
+			return err;
+		err = db_stmt(p->db, "INSERT INTO xattr(entry, name, value) VALUES(?1, ?2, ?3)",
+			      &st);
 		if (err)
 			return err;
 		stmt_int(st, 1, row);

@@ -118,6 +118,8 @@ static int init_step(struct step *s, const struct change *c, size_t index)
 	const char *last = slash ? slash + 1 : c->path;
 
 	*s = (struct step){ .c = c, .index = index };
+	if (strlen(c->path) > FENCE_PATH_MAX || strlen(c->name) > FENCE_NAME_MAX)
+		return -ENAMETOOLONG;
 	if (c->dir == 0) {
 		bool is_root = c->kind == CHANGE_DIR && c->child == STORE_ROOT_DIR && !*c->name &&
 			       strcmp(c->path, ".") == 0;

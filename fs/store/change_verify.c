@@ -43,7 +43,7 @@ static int is_honest(struct plan *p, const struct step *s, struct memo *m)
 		int err = entry_path(p->db, s->dir, ENTRY_NOW, m->path);
 
 		m->dir = 0;
-		if (err == -ENOENT || err == -ELOOP)
+		if (err == -ENOENT || err == -ELOOP || err == -ENAMETOOLONG)
 			return 0;
 		if (err)
 			return err;

@@ -187,9 +187,7 @@ static int open_flags(enum db_how how)
 {
 	int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_PRIVATECACHE;
 
-	if (how == DB_READ)
-		return flags | SQLITE_OPEN_READONLY;
-	return flags | SQLITE_OPEN_READWRITE | (how == DB_CREATE ? SQLITE_OPEN_CREATE : 0);
+	return flags | (how == DB_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
 }
 
 int db_open(const char *path, enum db_how how, struct db **out, struct errmsg *err)

@@ -17,7 +17,7 @@ struct db;
 struct stmt;
 
 enum db_how {
-	DB_CREATE, /* a new database, which must not exist; then as DB_WRITE */
+	DB_CREATE, /* a new database in an empty file; then as DB_WRITE */
 	DB_WRITE,  /* the one connection that writes and checkpoints */
 	DB_READ,   /* query_only, never checkpoints */
 };

@@ -9,37 +9,45 @@
 #include <errno.h>
 #include <string.h>
 
-/* The next component of *path into @name, and *path behind it; false at the end. */
-static bool take_name(const char **path, char *name)
+/* The next component of *path into @name, and *path behind it: 1, 0 at the end, or -errno. */
+static int take_name(const char **path, char *name)
 {
 	size_t len = strcspn(*path, "/");
 
-	if (len == 0 || len > FENCE_NAME_MAX)
-		return false;
+	if (!**path)
+		return 0;
+	if (len == 0)
+		return -EINVAL;
+	if (len > FENCE_NAME_MAX)
+		return -ENAMETOOLONG;
 	memcpy(name, *path, len);
 	name[len] = '\0';
 	*path += len + ((*path)[len] == '/');
-	return true;
+	return 1;
 }
 
 int entry_resolve(struct db *db, const char *path, int64_t rev, struct entry *out)
 {
 	char name[FENCE_NAME_MAX + 1];
 	struct entry e;
-	int err = entry_find_child(db, STORE_ROOT_DIR, rev, &e);
+	int res = entry_find_child(db, STORE_ROOT_DIR, rev, &e);
 
+	if (res)
+		return res;
 	if (strcmp(path, ".") == 0)
 		path = "";
-	while (!err && take_name(&path, name)) {
+	while ((res = take_name(&path, name)) > 0) {
 		if (e.kind != ENTRY_DIR)
 			return -ENOTDIR;
-		err = entry_find(db, e.child, name, rev, &e);
+		res = entry_find(db, e.child, name, rev, &e);
+		if (res)
+			return res;
 	}
-	if (!err)
-		err = entry_add_dirtime(db, rev, &e);
-	if (!err)
+	if (!res)
+		res = entry_add_dirtime(db, rev, &e);
+	if (!res)
 		*out = e;
-	return err;
+	return res;
 }
 
 /* Puts '/' and @name in front of what @buf holds from *at on; *at stays 0 once there is no room. */

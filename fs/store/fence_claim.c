@@ -21,6 +21,7 @@
 #include "store/refusal_fill.h"
 
 #include <errno.h>
+#include <string.h>
 
 /*
  * Insert the row, or raise it: a new ownership generation starts without a sequence number, and the
@@ -83,6 +84,8 @@ int fence_claim(struct db *db, const char *path, int64_t token, const char *owne
 
 	if (token < 0)
 		return -ERANGE;
+	if (strlen(owner) > OWNER_MAX)
+		return -EINVAL;
 	err = fence_highest(db, path, &highest);
 	if (err)
 		return err;
@@ -163,6 +166,8 @@ int fence_reset(struct db *db, const char *path, int64_t token, const char *owne
 
 	if (token < 0)
 		return -ERANGE;
+	if (strlen(owner) > OWNER_MAX)
+		return -EINVAL;
 	err = fence_highest(db, path, &highest);
 	if (!err)
 		err = set_row(db, path, token, owner, now_ns);

@@ -515,6 +515,50 @@ static void refuses_nonsense(void **state)
 	}
 }
 
+static void refuses_what_could_not_be_read_back(void **state)
+{
+	struct scratch *t = *state;
+	char name[FENCE_NAME_MAX + 2], path[FENCE_PATH_MAX + 300], owner[OWNER_MAX + 2];
+	struct change_xattr x = { owner, "", 0 };
+	struct change c = FILE_AT(1, name, name);
+	struct commit_request req = request(".", 1, &c, 1);
+	struct commit_result out;
+	struct refusal r;
+	struct entry e;
+
+	memset(name, 'n', sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	memset(owner, 'o', sizeof(owner));
+	owner[sizeof(owner) - 1] = '\0';
+	memset(path, '/', sizeof(path));
+	for (size_t i = 0; i < sizeof(path); i += 2)
+		path[i] = 'p';
+	path[sizeof(path) - 1] = '\0';
+	assert_int_equal(scratch_commit(t, 1, &c, 1, &out), -ENAMETOOLONG);
+	assert_int_equal(entry_resolve(t->db, name, ENTRY_NOW, &e), -ENAMETOOLONG);
+	c.path = path;
+	c.name = "p";
+	assert_int_equal(scratch_commit(t, 1, &c, 1, &out), -ENAMETOOLONG);
+	c.path = "p";
+	req.path = path;
+	assert_int_equal(change_commit(t->db, &req, &out), -ENAMETOOLONG);
+	req.path = "p";
+	req.owner = owner;
+	assert_int_equal(change_commit(t->db, &req, &out), -EINVAL);
+	assert_int_equal(fence_claim(t->db, "p", 1, owner, 0, &r), -EINVAL);
+	req.owner = "o";
+	req.op = owner;
+	assert_int_equal(change_commit(t->db, &req, &out), -EINVAL);
+	req.op = NULL;
+	req.token = -1;
+	assert_int_equal(change_commit(t->db, &req, &out), -ERANGE);
+	c.xattrs = &x;
+	c.n_xattrs = 1;
+	assert_int_equal(scratch_commit(t, 1, &c, 1, &out), -ERANGE);
+	owner[OWNER_MAX] = '\0';
+	scratch_commit_ok(t, 1, &c, 1);
+}
+
 static void changes_the_root(void **state)
 {
 	struct scratch *t = *state;
@@ -651,6 +695,7 @@ int main(void)
 		test_in(scratch_txn, orders_by_seq),
 		test_in(scratch_txn, checks_preconditions),
 		test_in(scratch_txn, refuses_nonsense),
+		test_in(scratch_txn, refuses_what_could_not_be_read_back),
 		test_in(scratch_txn, changes_the_root),
 		test_in(scratch_txn, keeps_directory_times),
 		test_in(scratch_txn, numbers_versions_across_directories),

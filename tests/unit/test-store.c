@@ -9,7 +9,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -326,6 +328,62 @@ static void a_reader_does_not_pin_the_wal(void **state)
 	store_reader_put(t->s, a);
 }
 
+struct racers {
+	struct scratch *t;
+	atomic_bool stop;
+	atomic_llong looks;
+};
+
+/* In each snapshot, and at each revision, a and b carry one number: they change together (P3). */
+static void *look(void *arg)
+{
+	struct racers *r = arg;
+	struct entry a, b;
+	int64_t rev;
+
+	while (!atomic_load(&r->stop)) {
+		struct db *db;
+
+		assert_int_equal(store_reader_get(r->t->s, &db), 0);
+		assert_int_equal(txn_read_begin(db), 0);
+		assert_int_equal(revision_current(db, &rev), 0);
+		assert_int_equal(entry_resolve(db, "a", ENTRY_NOW, &a), 0);
+		assert_int_equal(entry_resolve(db, "b", ENTRY_NOW, &b), 0);
+		txn_read_end(db);
+		assert_int_equal(a.mtime, b.mtime);
+		assert_int_equal(a.born, rev);
+		/* The same without a snapshot, as of a revision that is in the past by now. */
+		assert_int_equal(entry_lookup(db, 1, "a", rev, &b), 0);
+		assert_int_equal(a.row, b.row);
+		assert_int_equal(entry_list(db, 1, rev, "a", &b, 1), 1);
+		assert_int_equal(b.mtime, a.mtime);
+		store_reader_put(r->t->s, db);
+		atomic_fetch_add(&r->looks, 1);
+	}
+	return NULL;
+}
+
+static void readers_see_whole_commits(void **state)
+{
+	struct scratch *t = *state;
+	struct change c[] = { FILE_AT(1, "a", "a"), FILE_AT(1, "b", "b") };
+	struct racers r = { .t = t };
+	pthread_t thread[4];
+
+	for (int i = 0; i < 300 || atomic_load(&r.looks) < 300; i++) {
+		c[0].mtime = c[1].mtime = i;
+		assert_int_equal(txn_begin(t->db), 0);
+		scratch_commit_ok(t, 1, c, 2);
+		assert_int_equal(txn_commit(t->db), 0);
+		assert_int_equal(i % 50 ? 0 : db_checkpoint(t->db, false), 0);
+		for (size_t k = 0; i == 0 && k < 4; k++)
+			assert_int_equal(pthread_create(&thread[k], NULL, look, &r), 0);
+	}
+	atomic_store(&r.stop, true);
+	for (size_t k = 0; k < 4; k++)
+		assert_int_equal(pthread_join(thread[k], NULL), 0);
+}
+
 static void savepoints(void **state)
 {
 	struct scratch *t = *state;
@@ -400,6 +458,7 @@ int main(void)
 		test_in(scratch_store, works_after_chdir),
 		test_in(scratch_store, checkpoints),
 		test_in(scratch_store, a_reader_does_not_pin_the_wal),
+		test_in(scratch_store, readers_see_whole_commits),
 		test_in(scratch_store, savepoints),
 		test_in(scratch_store, survives_a_full_disk),
 	};
