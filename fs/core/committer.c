@@ -107,6 +107,7 @@ static void finish(struct core *c, struct job *jobs)
 		jobs = j->next;
 		j->ops->done(c, j);
 	}
+	events_kick(c);
 }
 
 static void fail_one(struct core *c, struct job *j, int err)

@@ -82,6 +82,7 @@ static struct core *core_new(struct store *store, const struct core_options *opt
 	lock_init(&c->busy_lock, LOCK_QUEUE);
 	lock_cond_init(&c->busy_none);
 	session_table_init(&c->sessions);
+	event_hub_init(c);
 	view_init(&c->live, c, &view_live_ops, false);
 	return c;
 }
@@ -163,6 +164,7 @@ void core_shutdown(struct core *c)
 	if (again)
 		return;
 	housekeeper_stop(c);
+	events_end(c);
 	committer_stop(c);
 	notifier_stop(c);
 	pool_stop(c);
@@ -172,6 +174,7 @@ void core_free(struct core *c)
 {
 	session_table_clear(c);
 	lease_table_fini(c);
+	event_hub_fini(c);
 	store_close(c->store);
 	pthread_cond_destroy(&c->busy_none);
 	lock_fini(&c->busy_lock);

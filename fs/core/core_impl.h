@@ -6,6 +6,7 @@
 #include "base/lock.h"
 #include "core/committer.h"
 #include "core/core.h"
+#include "core/events_impl.h"
 #include "core/lease.h"
 #include "core/notifier.h"
 #include "core/pool.h"
@@ -36,6 +37,7 @@ struct core {
 	struct pool pool;
 	struct session_table sessions;
 	struct lease_table leases;
+	struct event_hub events;
 	pthread_t housekeeper;
 	bool housekeeper_runs;
 	struct lock housekeeper_lock; /* guards housekeeper_stop, with its condition */

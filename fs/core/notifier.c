@@ -48,6 +48,7 @@ static void publish(struct core *c, struct job *jobs)
 		jobs = j->next;
 		j->ops->done(c, j);
 	}
+	events_kick(c);
 }
 
 static struct batch *notifier_next(struct notifier *n)
