@@ -7,11 +7,11 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "store/store.h"
+#include "store/unsafe.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* "xx", the fan-out directory of an id. */
 struct fan {
@@ -95,8 +95,7 @@ static int sync_fan(struct store *s, unsigned int n)
 
 int blob_sync_dirs(struct store *s, const struct blob_dirs *d)
 {
-	/* For a test that must be able to lose data; store_open warned of it. */
-	if (getenv("FENCEFS_UNSAFE_NO_DIR_FSYNC"))
+	if (unsafe_no_dir_fsync()) /* store_open warned of it */
 		return 0;
 	for (unsigned int n = 0; n < 256; n++) {
 		int err;

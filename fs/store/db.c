@@ -8,6 +8,7 @@
 #include "store/db_conn.h"
 
 #include "base/log.h"
+#include "store/unsafe.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -144,15 +145,11 @@ static int enter_wal(struct db *db)
 	return wal ? 0 : -EOPNOTSUPP;
 }
 
-/* For a test that must be able to lose data; never set in earnest. */
 static int apply_unsafe(struct db *db)
 {
-	const char *mode = getenv("FENCEFS_UNSAFE_SYNCHRONOUS");
-
-	if (!mode || strcmp(mode, "normal") != 0)
+	if (!unsafe_synchronous_normal())
 		return 0;
-	log_warning("FENCEFS_UNSAFE_SYNCHRONOUS is set: acknowledged commits do not survive power"
-		    " loss");
+	log_warning("FENCEFS_UNSAFE_SYNCHRONOUS is set: commits may be lost at power loss");
 	return db_exec(db, "PRAGMA synchronous = NORMAL");
 }
 

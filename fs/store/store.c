@@ -13,6 +13,7 @@
 #include "store/schema.h"
 #include "store/store_lock.h"
 #include "store/txn.h"
+#include "store/unsafe.h"
 
 #include "base/cleanup.h"
 #include "base/io.h"
@@ -172,7 +173,7 @@ int store_open(const char *path, enum store_mode mode, const char *mountpoint, s
 		store_close(s);
 		return res;
 	}
-	if (getenv("FENCEFS_UNSAFE_NO_DIR_FSYNC"))
+	if (unsafe_no_dir_fsync())
 		log_warning(
 			"FENCEFS_UNSAFE_NO_DIR_FSYNC is set: content may be lost at power loss");
 	*out = s;
