@@ -83,6 +83,7 @@ static struct core *core_new(struct store *store, const struct core_options *opt
 	lock_cond_init(&c->busy_none);
 	session_table_init(&c->sessions);
 	event_hub_init(c);
+	snapshot_list_init(c);
 	view_init(&c->live, c, &view_live_ops, false);
 	return c;
 }
@@ -98,6 +99,8 @@ int core_start(struct store *store, const struct core_options *opt,
 	err = load_revision(c);
 	if (!err)
 		err = lease_table_init(c);
+	if (!err)
+		err = versions_init(c);
 	if (err < 0) {
 		free(c);
 		return err;
@@ -147,6 +150,16 @@ void core_busy_end(struct core *c)
 	lock_drop(&c->busy_lock);
 }
 
+bool core_is_closing(struct core *c)
+{
+	bool closing;
+
+	lock_take(&c->busy_lock);
+	closing = c->closing;
+	lock_drop(&c->busy_lock);
+	return closing;
+}
+
 void core_shutdown(struct core *c)
 {
 	bool again;
@@ -175,6 +188,8 @@ void core_free(struct core *c)
 	session_table_clear(c);
 	lease_table_fini(c);
 	event_hub_fini(c);
+	snapshot_list_fini(c);
+	versions_fini(c);
 	store_close(c->store);
 	pthread_cond_destroy(&c->busy_none);
 	lock_fini(&c->busy_lock);

@@ -11,6 +11,7 @@
 #include "core/notifier.h"
 #include "core/pool.h"
 #include "core/session_table.h"
+#include "core/snapshot_impl.h"
 #include "core/view_impl.h"
 
 #include <stdatomic.h>
@@ -38,6 +39,8 @@ struct core {
 	struct session_table sessions;
 	struct lease_table leases;
 	struct event_hub events;
+	struct snapshot_list snapshots;
+	struct versions *versions; /* owned */
 	pthread_t housekeeper;
 	bool housekeeper_runs;
 	struct lock housekeeper_lock; /* guards housekeeper_stop, with its condition */
@@ -52,5 +55,6 @@ void core_read_end(struct core *c, struct db *db);
 /* Around each accepted request that writes. -ESHUTDOWN: no more are accepted. */
 int core_busy_begin(struct core *c);
 void core_busy_end(struct core *c);
+bool core_is_closing(struct core *c);
 
 #endif

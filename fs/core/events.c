@@ -228,7 +228,7 @@ void events_read(struct event_reader *r, size_t max, events_read_fn done, void *
 
 	lock_take(&r->c->events.lock);
 	err = r->reading ? -EBUSY : fill(r, max, &l);
-	if (!err && !l.len && !r->c->closing) {
+	if (!err && !l.len && !core_is_closing(r->c)) {
 		r->reading = true;
 		r->c->events.waiting++;
 		r->max = max;

@@ -46,8 +46,7 @@ bool view_is_writable(const struct view *v)
 
 bool view_is_frozen(const struct view *v)
 {
-	(void)v;
-	return false;
+	return v->frozen;
 }
 
 int core_read_begin(struct core *c, struct db **out_db, int64_t *out_rev)
@@ -64,7 +63,7 @@ void core_read_end(struct core *c, struct db *db)
 int view_lookup(struct view *v, int64_t dir, const char *name, struct node *out,
 		bool *out_cacheable_absence)
 {
-	bool cacheable = !atomic_load(&v->core->window);
+	bool cacheable = !v->uncached && !atomic_load(&v->core->window);
 	struct db *db;
 	int64_t rev;
 	int err = core_read_begin(v->core, &db, &rev);
@@ -82,7 +81,7 @@ int view_lookup(struct view *v, int64_t dir, const char *name, struct node *out,
 
 int view_getattr(struct view *v, enum entry_kind kind, int64_t id, struct node *out)
 {
-	bool cacheable = !atomic_load(&v->core->window);
+	bool cacheable = !v->uncached && !atomic_load(&v->core->window);
 	struct db *db;
 	int64_t rev;
 	int err = core_read_begin(v->core, &db, &rev);
@@ -112,7 +111,7 @@ int view_readlink(struct view *v, int64_t id, char **out_target)
 int view_list(struct view *v, int64_t dir, int64_t *rev, const char *after, struct named_node *out,
 	      int max)
 {
-	bool cacheable = !atomic_load(&v->core->window);
+	bool cacheable = !v->uncached && !atomic_load(&v->core->window);
 	struct db *db;
 	int64_t now;
 	int n = core_read_begin(v->core, &db, &now);
@@ -121,7 +120,7 @@ int view_list(struct view *v, int64_t dir, int64_t *rev, const char *after, stru
 		return n;
 	if (!*rev)
 		*rev = now ? now : 1; /* a store without a commit is empty at any revision */
-	cacheable = cacheable && *rev == now;
+	cacheable = cacheable && (v->frozen || *rev == now);
 	n = v->ops->list(v, db, *rev, dir, after, out, max);
 	core_read_end(v->core, db);
 	for (int i = 0; i < n; i++)

@@ -33,11 +33,16 @@ struct view {
 	uint64_t number;
 	atomic_int refs;
 	bool writable;
+	bool frozen;   /* names and content never change; permissions follow the live tree */
+	bool uncached; /* what it shows may change without the kernel being told */
 };
 
 void view_init(struct view *v, struct core *core, const struct view_ops *ops, bool writable);
 
 extern const struct view_ops view_live_ops;
+/* @id as a node of the past: with the permissions that the same name has now, if it still exists (see view_at.c). */
+int node_from_past(const struct view *v, struct db *db, int64_t now, const struct entry *e,
+		   struct node *out);
 
 /* Plain reads of unmodified nodes, shared by all views. */
 void node_from_entry(const struct view *v, const struct entry *e, struct node *out);

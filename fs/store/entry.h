@@ -97,4 +97,11 @@ int entry_history(struct db *db, const char *path, entry_version_fn fn, void *ar
 /* Version @seq of @path (the newest row with that number). -ENOENT. */
 int entry_version(struct db *db, const char *path, int64_t seq, struct entry *out);
 
+/*
+ * Names that were ever in the directories that @path ever was: up to @max of them after @after ("" from the start), in memcmp order,
+ * each once. The count.
+ */
+int entry_past_names(struct db *db, const char *path, const char *after,
+		     char (*out)[FENCE_NAME_MAX + 1], int max);
+
 #endif

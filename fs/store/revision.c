@@ -58,6 +58,26 @@ int revision_get(struct db *db, int64_t revision, struct revision *out)
 	return load(st, out);
 }
 
+/* Times follow revisions but for steps of the clock, so the search ends soon for recent times. */
+int revision_at_time(struct db *db, int64_t at, int64_t newest, int64_t *out)
+{
+	auto_stmt struct stmt *st = NULL;
+	int res = db_stmt(db,
+			  "SELECT revision FROM revision WHERE revision <= ?1 AND at <= ?2"
+			  " ORDER BY revision DESC LIMIT 1",
+			  &st);
+
+	if (res)
+		return res;
+	stmt_int(st, 1, newest);
+	stmt_int(st, 2, at);
+	res = stmt_step(st);
+	if (res <= 0)
+		return res ? res : -ENOENT;
+	*out = stmt_get_int(st, 0);
+	return 0;
+}
+
 int revision_by_op(struct db *db, const char *path, const char *op, struct revision *out)
 {
 	auto_stmt struct stmt *st = NULL;
