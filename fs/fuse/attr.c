@@ -102,7 +102,8 @@ int attr_of_inode(struct fs *fs, const struct inode *inode, struct node *out)
 	case INODE_CONTROL:
 		return control_attr(fs, (int)inode->id, out);
 	case INODE_CTL:
-		return control_ctl_attr(fs, inode, out);
+	case INODE_EVENTS:
+		return control_stream_attr(fs, inode, out);
 	case INODE_REJECT:
 		return salvage_lookup(fs->core, inode->id, out);
 	}
@@ -165,7 +166,8 @@ static int setattr(struct fs *fs, const struct inode *inode, const struct node_c
 		return err < 0 ? err : attr_of_inode(fs, inode, out);
 	}
 	case INODE_CTL:
-		/* `>` truncates and `touch` touches: neither means anything to a conversation. */
+	case INODE_EVENTS:
+		/* `>` truncates and `touch` touches: neither means anything to a stream. */
 		if (ch->set & ~(unsigned int)(NODE_SIZE | NODE_MTIME))
 			return -EPERM;
 		return attr_of_inode(fs, inode, out);

@@ -7,15 +7,16 @@
 #include "core/session.h"
 #include "core/view.h"
 #include "fuse/attr.h"
+#include "fuse/control_past.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 /* Above every st_ino that a store gives out. */
-#define CONTROL_INO (UINT64_C(1) << 62)
-#define CTL_NAME    "ctl"
-#define CTL_MODE    0666
+#define CONTROL_INO   (UINT64_C(1) << 62)
+#define VERSIONS_NAME "versions"
+#define STREAM_MODE   0666
 
 struct control_node {
 	const char *name;
@@ -39,6 +40,7 @@ static int rejects_next(struct fs *fs, struct control_listing *l, int64_t off,
 static const struct control_node nodes[] = {
 	[CONTROL_ROOT] = { CONTROL_ROOT_NAME, 0755, root_lookup, root_next },
 	[CONTROL_SESSIONS] = { "sessions", 0711, sessions_lookup, sessions_next },
+	[CONTROL_AT] = { "at", 0755, at_lookup, at_next },
 	[CONTROL_REJECTS] = { "rejects", 0711, rejects_lookup, rejects_next },
 };
 
@@ -49,8 +51,8 @@ static const struct control_node *node_of(int id)
 	return id >= CONTROL_ROOT && id < N_NODES ? &nodes[id] : NULL;
 }
 
-static void fill(struct fs *fs, enum entry_kind kind, uint32_t mode, uint64_t nodeid,
-		 struct node *out)
+void control_fill(struct fs *fs, enum entry_kind kind, uint32_t mode, uint64_t nodeid,
+		  struct node *out)
 {
 	*out = (struct node){ .ino = CONTROL_INO | nodeid,
 			      .kind = kind,
@@ -68,13 +70,13 @@ int control_attr(struct fs *fs, int id, struct node *out)
 
 	if (!c)
 		return -ESTALE;
-	fill(fs, ENTRY_DIR, c->mode, (uint64_t)id, out);
+	control_fill(fs, ENTRY_DIR, c->mode, (uint64_t)id, out);
 	return 0;
 }
 
-int control_ctl_attr(struct fs *fs, const struct inode *inode, struct node *out)
+int control_stream_attr(struct fs *fs, const struct inode *inode, struct node *out)
 {
-	fill(fs, ENTRY_FILE, CTL_MODE, inode->nodeid, out);
+	control_fill(fs, ENTRY_FILE, STREAM_MODE, inode->nodeid, out);
 	return 0;
 }
 
@@ -113,50 +115,69 @@ void control_listing_fini(struct control_listing *l)
 	*l = (struct control_listing){ 0 };
 }
 
+static const struct {
+	const char *name;
+	enum inode_kind kind;
+} streams[] = {
+	{ "ctl", INODE_CTL },
+	{ "events", INODE_EVENTS },
+};
+
+#define N_STREAMS ((int)(sizeof(streams) / sizeof(streams[0])))
+
 /*
  * The kernel serialises direct writes to one inode, whoever makes them: with an inode of its own no
  * conversation waits for another. The entry expires at once, so the next lookup comes here again.
  */
-static int ctl_entry(struct fs *fs, struct fuse_entry_param *out)
+static int stream_entry(struct fs *fs, enum inode_kind kind, struct fuse_entry_param *out)
 {
 	uint64_t nodeid;
 	struct node n;
-	int err = inode_learn_fresh(fs->inodes, INODE_CTL, &nodeid);
+	int err = inode_learn_fresh(fs->inodes, kind, &nodeid);
 
 	if (err < 0)
 		return err;
 	*out = (struct fuse_entry_param){ .ino = nodeid, .attr_timeout = CACHE_FOREVER };
-	fill(fs, ENTRY_FILE, CTL_MODE, nodeid, &n);
+	control_fill(fs, ENTRY_FILE, STREAM_MODE, nodeid, &n);
 	attr_fill(&n, &out->attr);
 	return 0;
 }
 
 static int root_lookup(struct fs *fs, const char *name, struct fuse_entry_param *out)
 {
-	if (strcmp(name, CTL_NAME) == 0)
-		return ctl_entry(fs, out);
+	for (int i = 0; i < N_STREAMS; i++)
+		if (strcmp(name, streams[i].name) == 0)
+			return stream_entry(fs, streams[i].kind, out);
+	if (strcmp(name, VERSIONS_NAME) == 0)
+		return versions_entry(fs, out);
 	for (int id = CONTROL_ROOT + 1; id < N_NODES; id++)
 		if (strcmp(name, nodes[id].name) == 0)
 			return control_entry(fs, id, out);
 	return -ENOENT;
 }
 
+/* The streams, the versions, then the control directories. */
 static int root_next(struct fs *fs, struct control_listing *l, int64_t off, struct named_node *out,
 		     int64_t *out_next)
 {
-	int64_t id = CONTROL_ROOT + off;
+	int64_t id = CONTROL_ROOT + off - N_STREAMS;
 
 	(void)l;
 	if (id >= N_NODES)
 		return 0;
 	*out_next = off + 1;
-	if (id > CONTROL_ROOT) {
-		snprintf(out->name, sizeof(out->name), "%s", nodes[id].name);
-		return control_attr(fs, (int)id, &out->node) < 0 ? -ESTALE : 1;
+	if (off < N_STREAMS) {
+		snprintf(out->name, sizeof(out->name), "%s", streams[off].name);
+		control_fill(fs, ENTRY_FILE, STREAM_MODE, UINT32_MAX, &out->node);
+		return 1;
 	}
-	snprintf(out->name, sizeof(out->name), CTL_NAME);
-	fill(fs, ENTRY_FILE, CTL_MODE, 0, &out->node);
-	return 1;
+	if (id == CONTROL_ROOT) {
+		snprintf(out->name, sizeof(out->name), VERSIONS_NAME);
+		control_fill(fs, ENTRY_DIR, 0755, UINT32_MAX, &out->node);
+		return 1;
+	}
+	snprintf(out->name, sizeof(out->name), "%s", nodes[id].name);
+	return control_attr(fs, (int)id, &out->node) < 0 ? -ESTALE : 1;
 }
 
 static int sessions_lookup(struct fs *fs, const char *name, struct fuse_entry_param *out)
@@ -191,15 +212,16 @@ static int sessions_next(struct fs *fs, struct control_listing *l, int64_t off,
 		return 0;
 	*out_next = off + 1;
 	snprintf(out->name, sizeof(out->name), "%s", l->sessions[off]);
-	fill(fs, ENTRY_DIR, 0700, UINT32_MAX, &out->node);
+	control_fill(fs, ENTRY_DIR, 0700, UINT32_MAX, &out->node);
 	return 1;
 }
 
-/* A row's number as it is printed: no sign, no leading zeros. */
-static int64_t parse_row(const char *s)
+int64_t control_parse_number(const char *s)
 {
 	int64_t row = 0;
 
+	if (strcmp(s, "0") == 0)
+		return 0;
 	if (*s < '1' || *s > '9')
 		return -1;
 	for (; *s; s++)
@@ -211,7 +233,7 @@ static int64_t parse_row(const char *s)
 
 static int rejects_lookup(struct fs *fs, const char *name, struct fuse_entry_param *out)
 {
-	int64_t row = parse_row(name);
+	int64_t row = control_parse_number(name);
 	uint64_t nodeid;
 	struct node n;
 	int err = row < 0 ? -ENOENT : salvage_lookup(fs->core, row, &n);
@@ -238,6 +260,6 @@ static int rejects_next(struct fs *fs, struct control_listing *l, int64_t off,
 		return n;
 	*out_next = row;
 	snprintf(out->name, sizeof(out->name), "%lld", (long long)row);
-	fill(fs, ENTRY_FILE, 0400, UINT32_MAX, &out->node);
+	control_fill(fs, ENTRY_FILE, 0400, UINT32_MAX, &out->node);
 	return 1;
 }

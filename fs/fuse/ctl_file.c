@@ -41,7 +41,7 @@ static struct ctl_handle *ctl_handle_of(const struct fuse_file_info *fi)
 	return h && h->type == &ctl_type ? (struct ctl_handle *)h : NULL;
 }
 
-static void caller_of(fuse_req_t req, struct caller *out)
+void ctl_file_caller(fuse_req_t req, struct caller *out)
 {
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
 	int n;
@@ -68,7 +68,7 @@ static int open_conversation(struct fs *fs, fuse_req_t req, struct inode *inode,
 
 	if (!c)
 		return -ENOMEM;
-	caller_of(req, &who);
+	ctl_file_caller(req, &who);
 	err = ctl_open(fs->core, &who, &c->ctl);
 	if (err < 0) {
 		free(c);
@@ -85,20 +85,26 @@ static int open_conversation(struct fs *fs, fuse_req_t req, struct inode *inode,
  * the kernel holds the file's position lock while a read waits, and no other thread or child could
  * write to the same descriptor.
  */
+int ctl_file_reply_stream(fuse_req_t req, struct handle *h, struct fuse_file_info *fi)
+{
+	struct fuse_open_out out = { .open_flags = FOPEN_DIRECT_IO | FOPEN_NONSEEKABLE |
+						   FOPEN_STREAM | FOPEN_NOFLUSH };
+
+	(void)fi;
+	out.fh = (uintptr_t)h;
+	return fuse_reply_buf(req, (const char *)&out, sizeof(out));
+}
+
 void ctl_file_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
 {
 	struct ctl_handle *c;
-	struct fuse_open_out out = { .open_flags = FOPEN_DIRECT_IO | FOPEN_NONSEEKABLE |
-						   FOPEN_STREAM };
 	int err = open_conversation(fs_of(req), req, inode, &c);
 
-	(void)fi;
 	if (err < 0) {
 		fuse_reply_err(req, -err);
 		return;
 	}
-	out.fh = (uintptr_t)c;
-	if (fuse_reply_buf(req, (const char *)&out, sizeof(out)) < 0)
+	if (ctl_file_reply_stream(req, &c->h, fi) < 0)
 		ctl_file_close(&c->h);
 }
 

@@ -4,10 +4,12 @@
 
 #include "core/content.h"
 #include "fuse/ctl_file.h"
+#include "fuse/events_file.h"
 #include "fuse/open.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 /* A worker is busy for as long as one request copies; the kernel asks again for the rest. */
@@ -31,6 +33,10 @@ void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse
 	struct fuse_bufvec buf = FUSE_BUFVEC_INIT(size);
 
 	(void)ino;
+	if (events_file_is(fi)) {
+		events_file_read(req, size, fi);
+		return;
+	}
 	if (!f) {
 		ctl_file_read(req, size, fi);
 		return;
@@ -71,6 +77,10 @@ void fs_write_buf(fuse_req_t req, fuse_ino_t ino, struct fuse_bufvec *in, off_t 
 	ssize_t n;
 
 	(void)ino;
+	if (events_file_is(fi)) {
+		events_file_write(req, in, fi);
+		return;
+	}
 	if (!open_file_of(fi)) {
 		ctl_file_write(req, in, fi);
 		return;
@@ -179,4 +189,17 @@ void fs_copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in,
 		fuse_reply_err(req, (int)-n);
 	else
 		fuse_reply_write(req, (size_t)n);
+}
+
+/* Everything but the events can always be read and written. */
+void fs_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct fuse_pollhandle *ph)
+{
+	(void)ino;
+	if (events_file_is(fi)) {
+		events_file_poll(req, fi, ph);
+		return;
+	}
+	if (ph)
+		fuse_pollhandle_destroy(ph);
+	fuse_reply_poll(req, POLLIN | POLLRDNORM | POLLOUT | POLLWRNORM);
 }

@@ -99,8 +99,7 @@ static void fs_init(void *userdata, struct fuse_conn_info *conn)
  * Left out, so that libfuse answers ENOSYS and the kernel does not ask again:
  *  fsync, fsyncdir: succeed without us; nothing is durable before commit, and commit makes all of
  *    it durable;
- *  access: default_permissions; getlk, setlk, flock: see above; tmpfile: EOPNOTSUPP; ioctl: ENOTTY;
- *  poll: always ready.
+ *  access: default_permissions; getlk, setlk, flock: see above; tmpfile: EOPNOTSUPP; ioctl: ENOTTY.
  */
 const struct fuse_lowlevel_ops fs_ops = {
 	.init = fs_init,
@@ -126,6 +125,7 @@ const struct fuse_lowlevel_ops fs_ops = {
 	.release = fs_release,
 	.fallocate = fs_fallocate,
 	.lseek = fs_lseek,
+	.poll = fs_poll,
 	.copy_file_range = fs_copy_file_range,
 	.opendir = fs_opendir,
 	.readdir = fs_readdir,

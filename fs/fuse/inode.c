@@ -118,7 +118,8 @@ static void hash_remove(struct inode_hash *h, const struct index *x, struct inod
 
 static bool has_key(const struct inode *inode)
 {
-	return inode->kind != INODE_CTL && inode->kind != INODE_CONTROL;
+	return inode->kind != INODE_CTL && inode->kind != INODE_EVENTS &&
+	       inode->kind != INODE_CONTROL;
 }
 
 static struct inode *find_nodeid_locked(struct inode_table *t, uint64_t nodeid)

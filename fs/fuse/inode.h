@@ -27,6 +27,7 @@ enum inode_kind {
 	INODE_SYMLINK,
 	INODE_CONTROL, /* a fixed node of .fence, id from control.h */
 	INODE_CTL,     /* .fence/ctl: a fresh one for each lookup */
+	INODE_EVENTS,  /* .fence/events: likewise */
 	INODE_REJECT,  /* .fence/rejects/ID */
 };
 
@@ -45,7 +46,7 @@ enum backing_state {
 struct inode {
 	/* Constant. */
 	struct inode_table *table;
-	struct view *view; /* owned; NULL for INODE_CONTROL, INODE_CTL and INODE_REJECT */
+	struct view *view; /* owned; NULL for those of .fence that are not in a view */
 	int64_t id;	   /* in the view; the control node; the reject row */
 	uint64_t nodeid;
 	enum inode_kind kind;

@@ -18,6 +18,7 @@
 #include "fuse/attr.h"
 #include "fuse/backing.h"
 #include "fuse/ctl_file.h"
+#include "fuse/events_file.h"
 #include "fuse/parked.h"
 
 #include <errno.h>
@@ -184,6 +185,10 @@ void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
 	if (inode && inode->kind == INODE_CTL) {
 		ctl_file_open(req, inode, fi);
+		return;
+	}
+	if (inode && inode->kind == INODE_EVENTS) {
+		events_file_open(req, inode, fi);
 		return;
 	}
 	if (inode && inode->kind == INODE_FILE)
