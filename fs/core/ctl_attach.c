@@ -42,13 +42,21 @@ static bool is_open(struct session *s)
 	return open;
 }
 
+/* Overtaken by a higher token: asked for again, it is to be refused as any late request. */
+static bool is_late(struct session *s)
+{
+	const struct overtake *by = atomic_load(&s->overtaken);
+
+	return by && !by->superseded;
+}
+
 struct session *ctl_attached_by_line(struct ctl *ctl, const char *line)
 {
 	struct session *found = NULL;
 
 	lock_take(&ctl->lock);
 	for (struct attached *a = ctl->sessions; a && !found; a = a->next) {
-		if (strcmp(a->line, line) == 0 && is_open(a->s)) {
+		if (strcmp(a->line, line) == 0 && is_open(a->s) && !is_late(a->s)) {
 			found = a->s;
 			view_get(&found->view);
 		}
@@ -79,10 +87,11 @@ static int only_attached(struct ctl *ctl, struct session **out, struct ctl_error
 		view_get(&found->view);
 	lock_drop(&ctl->lock);
 	if (!found)
-		return ctl_error_set(error, open ? EINVAL : ENOENT, "session", NULL,
-				     open ? "%d sessions are open here: say which with session=" :
-					    "no session is open in this conversation (%d)",
-				     open);
+		return open ? ctl_error_set(
+				      error, EINVAL, "session", NULL,
+				      "%d sessions are open here: say which with session=", open) :
+			      ctl_error_set(error, ENOENT, "session", NULL,
+					    "no session is open in this conversation");
 	*out = found;
 	return 0;
 }

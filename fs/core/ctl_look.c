@@ -378,6 +378,19 @@ static int list_version(struct ctl_call *call, const struct list_args *a)
 	return err < 0 ? err : 0;
 }
 
+static int list_event(struct ctl_call *call, const struct list_args *a)
+{
+	int64_t after;
+	int err = after_number(a, 0, &after);
+
+	if (err < 0)
+		return err;
+	err = ctl_list_event(call, a->has_path ? a->path : NULL, after);
+	if (err == -ENOENT)
+		list_end(call);
+	return err == -ENOENT ? 0 : err;
+}
+
 static int list_parse(struct ctl_call *call, struct list_args *a, struct ctl_error *error)
 {
 	a->has_path = ctl_line_get(&call->line, "path") != NULL;
@@ -402,11 +415,13 @@ void ctl_list(struct ctl_call *call)
 		err = list_lease(call, &a);
 	else if (strcmp(kind, "reject") == 0)
 		err = list_reject(call, &a);
+	else if (strcmp(kind, "event") == 0)
+		err = list_event(call, &a);
 	else if (strcmp(kind, "version") == 0 && a.has_path)
 		err = list_version(call, &a);
 	else
 		ctl_error_set(&error, EINVAL, "kind", kind,
-			      "kind= is session, lease, reject, or version with path="),
+			      "kind= is session, lease, reject, event, or version with path="),
 			err = 1;
 	if (err == 1)
 		ctl_call_error(call, &error);

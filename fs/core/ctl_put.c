@@ -47,11 +47,15 @@ static int parse(struct ctl_call *call, struct publish *p, struct ctl_error *err
 	const struct ctl_line *l = &call->line;
 	char buf[OWNER_MAX + 1];
 	const char *owner, *op = "";
-	int err = ctl_path(l, "path", p->path, NULL, error);
+	bool dir;
+	int err = ctl_path(l, "path", p->path, &dir, error);
 
 	if (!err && strcmp(p->path, ".") == 0)
 		err = ctl_error_set(error, EINVAL, "path", ".",
 				    "the root cannot be put or removed");
+	if (!err && dir && !p->remove)
+		err = ctl_error_set(error, EISDIR, "path", p->path,
+				    "a path that ends in / is a directory; put writes files");
 	if (!err)
 		err = ctl_token(l, "token", &p->token, error);
 	if (!err)
@@ -62,7 +66,7 @@ static int parse(struct ctl_call *call, struct publish *p, struct ctl_error *err
 		err = ctl_flag(l, "parents", &p->parents, error);
 	if (!err)
 		err = ctl_flag(l, "once", &p->once, error);
-	if (!err)
+	if (!err && !p->restore) /* there version= says what is restored */
 		err = ctl_expectation(l, false, &p->expect, &p->has_expect, error);
 	p->has_mode = ctl_line_get(l, "mode") != NULL;
 	if (!err && p->has_mode)
@@ -80,7 +84,7 @@ static int check(struct core *c, struct publish *p, struct ctl_error *error)
 	struct permission_target t;
 	struct db *db;
 	int64_t rev;
-	int err = core_read_begin(c, &db, &rev);
+	int may_compare = 0, err = core_read_begin(c, &db, &rev);
 
 	if (err < 0)
 		return ctl_error_set(error, err, NULL, NULL, "the store's database failed");
@@ -88,10 +92,15 @@ static int check(struct core *c, struct publish *p, struct ctl_error *error)
 		err = permission_remove(db, rev, &p->who, p->path, &t);
 	else
 		err = permission_write(db, rev, &p->who, p->path, &t);
+	if (!err && p->has_expect && p->expect.kind == EXPECT_HASH)
+		may_compare = permission_read(db, rev, &p->who, p->path, &t);
 	core_read_end(c, db);
 	if (err ==
 	    -ENOENT) /* the transaction finds that too, and an op may have been done before */
 		return 0;
+	if (!err && may_compare < 0)
+		return ctl_error_set(error, may_compare, "path", p->path,
+				     "no read permission on this path, so no hash= of it");
 	if (err < 0)
 		return ctl_error_set(
 			error, err, "path", p->path,
@@ -101,7 +110,9 @@ static int check(struct core *c, struct publish *p, struct ctl_error *error)
 	return 0;
 }
 
-static int publish_new(struct ctl_call *call, bool remove, struct publish **out,
+enum publish_kind { PUBLISH_PUT, PUBLISH_REMOVE, PUBLISH_RESTORE };
+
+static int publish_new(struct ctl_call *call, enum publish_kind kind, struct publish **out,
 		       struct ctl_error *error)
 {
 	struct publish *p = calloc(1, sizeof(*p));
@@ -109,7 +120,8 @@ static int publish_new(struct ctl_call *call, bool remove, struct publish **out,
 
 	if (!p)
 		return ctl_error_set(error, ENOMEM, NULL, NULL, "out of memory");
-	p->remove = remove;
+	p->remove = kind == PUBLISH_REMOVE;
+	p->restore = kind == PUBLISH_RESTORE;
 	p->who = call->ctl->who;
 	p->done = publish_done_reply;
 	p->arg = call;
@@ -139,10 +151,28 @@ void ctl_remove(struct ctl_call *call)
 	struct ctl_error error;
 	struct publish *p;
 
-	if (publish_new(call, true, &p, &error) < 0)
+	if (publish_new(call, PUBLISH_REMOVE, &p, &error) < 0)
 		ctl_call_error(call, &error);
 	else
 		submit(call, p);
+}
+
+void ctl_restore(struct ctl_call *call)
+{
+	struct ctl_error error;
+	struct publish *p;
+	int64_t version;
+	int err = ctl_count(&call->line, "version", INT64_MAX, &version, &error);
+
+	if (!err)
+		err = publish_new(call, PUBLISH_RESTORE, &p, &error);
+	if (err < 0) {
+		ctl_call_error(call, &error);
+		return;
+	}
+	p->version = version;
+	p->sealed.empty = true; /* no content of its own */
+	submit(call, p);
 }
 
 static int prepare_content(struct core *c, struct put *put)
@@ -165,7 +195,7 @@ static int prepare_content(struct core *c, struct put *put)
 static int put_new(struct ctl_call *call, int64_t size, struct put **out, struct ctl_error *error)
 {
 	struct put *put = calloc(1, sizeof(*put));
-	int err = put ? publish_new(call, false, &put->p, error) :
+	int err = put ? publish_new(call, PUBLISH_PUT, &put->p, error) :
 			ctl_error_set(error, ENOMEM, NULL, NULL, "out of memory");
 
 	if (err < 0) {

@@ -30,6 +30,8 @@ static const struct verb verbs[] = {
 	{ "acquire", "path ttl", "wait owner keep", ctl_acquire },
 	{ "renew", "path token", "owner ttl", ctl_renew },
 	{ "release", "path", "token owner force", ctl_release },
+	{ "restore", "path token version", "owner op once parents", ctl_restore },
+	{ "at", "", "time", ctl_at },
 	{ "stat", "path", "", ctl_stat },
 	{ "reset", "path token", "owner", ctl_reset },
 	{ "list", "kind", "after path", ctl_list },
@@ -62,8 +64,10 @@ const char ctl_help[] =
 	"  acquire path=P ttl=30s [wait=60s] [owner=O] [keep=1]\n"
 	"  renew   path=P token=T [owner=O] [ttl=30s]\n"
 	"  release path=P token=T [owner=O]\n"
+	"  restore path=P token=T version=N [op=KEY] [once=1]\n"
+	"  at      [time=SECONDS]\n"
 	"  stat    path=P\n"
-	"  list    kind=session|lease|reject|version [path=P] [after=ID]\n"
+	"  list    kind=session|lease|reject|version|event [path=P] [after=ID]\n"
 	"  reset   path=P token=T          (root)\n"
 	"\n"
 	"Sessions and leases taken here end when this file is closed, unless taken with keep=1.\n";

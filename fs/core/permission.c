@@ -75,6 +75,20 @@ int permission_walk(struct db *db, int64_t rev, const struct caller *who, const 
 	return 0;
 }
 
+int permission_read(struct db *db, int64_t rev, const struct caller *who, const char *path,
+		    struct permission_target *out)
+{
+	struct permission_target t;
+	int err = permission_walk(db, rev, who, path, &t);
+
+	if (err < 0)
+		return err;
+	if (t.exists && !may(who, &t.entry, 04))
+		return -EACCES;
+	*out = t;
+	return 0;
+}
+
 int permission_write(struct db *db, int64_t rev, const struct caller *who, const char *path,
 		     struct permission_target *out)
 {

@@ -29,6 +29,8 @@ static void drop_changes(struct publish *p)
 	for (size_t i = 0; i < p->n_changes; i++)
 		free((void *)(uintptr_t)p->changes[i].path);
 	free(p->changes);
+	free(p->target);
+	p->target = NULL;
 	xattr_set_fini(&x);
 	p->changes = NULL;
 	p->xattrs = NULL;
@@ -186,6 +188,49 @@ static int build_put(struct publish *p, struct db *db, int64_t dir, uint32_t sgi
 	return 0;
 }
 
+static int restored_version(struct publish *p, struct db *db, struct entry *out)
+{
+	int err = entry_version(db, p->path, p->version, out);
+
+	if (err == -ENOENT)
+		return refuse(p, -ENOENT, p->path,
+			      "this path has no such version, or gc has removed it");
+	if (err < 0)
+		return err;
+	if (out->kind == ENTRY_DIR)
+		return refuse(
+			p, -EISDIR, p->path,
+			"this version is a directory; a directory of the past is in .fence/at");
+	if (!(permission_bits(&p->who, out->mode, out->uid, out->gid) & 04))
+		return refuse(p, -EACCES, p->path, "no read permission on this version");
+	return 0;
+}
+
+/* A new version with old content: the blob is shared, nothing is copied. Owner and mode are those of what is there now. */
+static int build_restore(struct publish *p, struct db *db, int64_t dir, uint32_t sgid)
+{
+	struct change *ch;
+	struct entry old;
+	int err = restored_version(p, db, &old);
+
+	if (!err)
+		err = build_put(p, db, dir, sgid);
+	if (err < 0)
+		return err;
+	ch = &p->changes[p->n_changes - 1];
+	ch->size = old.size;
+	ch->has_blob = old.has_blob;
+	ch->blob = old.blob;
+	if (old.kind == ENTRY_SYMLINK) {
+		ch->kind = CHANGE_SYMLINK;
+		err = entry_target(db, old.row, &p->target);
+		ch->target = p->target;
+	}
+	if (!err && old.has_blob)
+		err = garbage_unmark(db, &old.blob);
+	return err;
+}
+
 static int build_remove(struct publish *p, struct db *db, int64_t dir)
 {
 	struct change *ch = add_change(p, p->path);
@@ -210,7 +255,9 @@ static int build(struct publish *p, struct db *db)
 
 	if (err < 0)
 		return err;
-	return p->remove ? build_remove(p, db, dir) : build_put(p, db, dir, sgid);
+	if (p->remove)
+		return build_remove(p, db, dir);
+	return p->restore ? build_restore(p, db, dir, sgid) : build_put(p, db, dir, sgid);
 }
 
 /* An op that was done before is answered before anything is looked at: its path may be gone by now. */
@@ -295,7 +342,9 @@ static int publish_record(struct core *c, struct db *db, struct job *j)
 		.path = p->path,
 		.owner = p->owner,
 		.op = p->op,
-		.stage = p->remove ? "remove" : "put",
+		.stage = p->remove  ? "remove" :
+			 p->restore ? "restore" :
+				      "put",
 		.token = p->token,
 		.uid = p->who.uid,
 	};
@@ -303,7 +352,7 @@ static int publish_record(struct core *c, struct db *db, struct job *j)
 		.kind = CHANGE_FILE, .path = p->path, .has_blob = true, .blob = p->sealed.id
 	};
 	struct change_list list = { .v = &only, .n = 1 };
-	struct sealed_set set = { .v = &p->sealed, .n = p->remove ? 0 : 1 };
+	struct sealed_set set = { .v = &p->sealed, .n = p->remove || p->restore ? 0 : 1 };
 
 	(void)c;
 	if (!p->result.refusal.err || j->err == -EALREADY)

@@ -22,6 +22,8 @@ struct publish {
 	int64_t token;
 	struct caller who;
 	bool remove, parents, once;
+	bool restore; /* the content is that of version `version` of the path, not sent */
+	int64_t version;
 	bool has_mode;
 	uint32_t mode;
 	bool has_expect;
@@ -36,6 +38,7 @@ struct publish {
 	size_t n_changes;
 	struct change_xattr *xattrs; /* owned: those of the version that is replaced */
 	int n_xattrs;
+	char *target; /* owned; of a restored symlink */
 	int64_t claimed_at;
 	void (*done)(struct publish *p, int err); /* frees it by publish_free */
 	void *arg;
