@@ -59,8 +59,26 @@ static char *find_in(const char *dirs)
 	return NULL;
 }
 
+/*
+ * The mount table shows the store as the daemon is given it, and whoever reads it there is in
+ * another directory.
+ */
+static char *absolute(const char *store)
+{
+	auto_free char *cwd = NULL;
+	struct buf out = { 0 };
+
+	if (store[0] != '/')
+		cwd = getcwd(NULL, 0);
+	if (!cwd)
+		return str_copy(store);
+	buf_printf(&out, "%s/%s", strcmp(cwd, "/") == 0 ? "" : cwd, store);
+	return out.s;
+}
+
 static int run(const struct args *a)
 {
+	auto_free char *store = absolute(a->rest[0]);
 	auto_free char *program = find_beside();
 	const char *options = args_get(a, "options");
 	const char *argv[8];
@@ -80,7 +98,7 @@ static int run(const struct args *a)
 		argv[n++] = "-o";
 		argv[n++] = options;
 	}
-	argv[n++] = a->rest[0];
+	argv[n++] = store;
 	argv[n++] = a->rest[1];
 	argv[n] = NULL;
 	execv(program, (char *const *)(void *)argv);

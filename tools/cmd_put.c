@@ -87,9 +87,20 @@ static int put_one(struct work *w, const char *name, struct ctl_reply *out)
 	return s.is_whole ? put_small(w, &s, out) : put_large(w, &s, out);
 }
 
+/* The names in the directory must differ: nobody means to publish one of two files. */
+static const char *doubled(char *const *names, int n)
+{
+	for (int i = 0; i < n; i++)
+		for (int j = 0; j < i; j++)
+			if (strcmp(source_base(names[i]), source_base(names[j])) == 0)
+				return names[i];
+	return NULL;
+}
+
 static int put_several(struct work *w, struct ctl_reply *out)
 {
 	const struct args *a = w->args;
+	const char *twice;
 	int code;
 
 	if (args_has(a, "if-version") || args_has(a, "if-absent") || args_has(a, "if-hash"))
@@ -97,6 +108,9 @@ static int put_several(struct work *w, struct ctl_reply *out)
 	for (int i = 0; i < a->n - 1; i++)
 		if (strcmp(a->rest[i], "-") == 0)
 			return report_usage(a, "standard input cannot be one of several files");
+	twice = doubled(a->rest, a->n - 1);
+	if (twice)
+		return report_usage(a, "two files are called %s", source_base(twice));
 	if (!is_directory(w->name) && !(ends_in_slash(w->name) && args_has(a, "parents"))) {
 		report_error(a, w->name, ENOTDIR, "is not a directory, and several files need one");
 		return EXIT_FAILED;

@@ -17,10 +17,12 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -103,18 +105,41 @@ static int say_failed(const struct args *a, const char *point, const struct moun
 	return EXIT_FAILED;
 }
 
-/* Until the daemon that has the store now has let go of it. */
-static int wait_released(const struct args *a, const char *store, int pid)
+struct daemon {
+	const char *store; /* borrowed */
+	int pid;	   /* who has its lock; 0: unknown */
+	int fd;		   /* owned; a pidfd of it, -1: none */
+};
+
+/* A relative @store was relative to a directory that nobody knows any more. */
+static struct daemon daemon_of(const char *store)
+{
+	struct daemon d = { .store = store, .fd = -1 };
+	char point[PATH_MAX + 1];
+
+	if (store[0] != '/' || store_holder(store, &d.pid, point) < 0)
+		d.pid = 0;
+	if (d.pid > 0)
+		d.fd = (int)syscall(SYS_pidfd_open, d.pid, 0);
+	return d;
+}
+
+/* Until the daemon has ended. Without a pidfd (another PID namespace), until it has let go of the store. */
+static int wait_gone(const struct args *a, const struct daemon *d)
 {
 	const struct timespec step = { .tv_nsec = STEP_NS };
+	struct pollfd end = { .fd = d->fd, .events = POLLIN };
 	int64_t until = io_boot_ns() + WAIT_NS;
 	char point[PATH_MAX + 1];
 	int holder;
 
-	while (store_holder(store, &holder, point) == 0 && holder == pid) {
+	if (d->fd >= 0)
+		poll(&end, 1, (int)(WAIT_NS / 1000000));
+	while (store_holder(d->store, &holder, point) == 0 && holder == d->pid) {
 		if (io_boot_ns() > until) {
-			report_error(a, store, EBUSY,
-				     "unmounted, but its daemon (pid %d) still has the store", pid);
+			report_error(a, d->store, EBUSY,
+				     "unmounted, but its daemon (pid %d) still has the store",
+				     d->pid);
 			return EXIT_FAILED;
 		}
 		nanosleep(&step, NULL);
@@ -127,8 +152,8 @@ static int run(const struct args *a)
 	auto_free char *point = absolute(a->rest[0]);
 	auto_mount_table struct mount_table table = { 0 };
 	const struct mount_row *row;
-	char held[PATH_MAX + 1];
-	int pid = 0;
+	struct daemon daemon;
+	auto_fd int end = -1;
 	int r;
 
 	if (!point)
@@ -139,21 +164,23 @@ static int run(const struct args *a)
 	row = mount_by_point(&table, point);
 	if (!row || !row->is_fencefs)
 		return report_error(a, a->rest[0], EMEDIUMTYPE, "no fencefs is mounted there");
-	/* A relative source was relative to a directory that nobody knows any more. */
-	if (row->source[0] != '/' || store_holder(row->source, &pid, held) < 0)
-		pid = 0;
+	/* We need not be the one who keeps it busy. */
+	if (chdir("/") < 0)
+		return report_errno(a, "/", errno);
+	daemon = daemon_of(row->source);
+	end = daemon.fd;
 	r = unmount(point, args_has(a, "lazy"));
 	if (r < 0)
 		return say_failed(a, a->rest[0], row, r);
-	if (pid == 0 || args_has(a, "lazy") || args_has(a, "no-wait"))
+	if (daemon.pid == 0 || args_has(a, "lazy") || args_has(a, "no-wait"))
 		return EXIT_OK;
-	return wait_released(a, row->source, pid);
+	return wait_gone(a, &daemon);
 }
 
 static const char *const usage[] = { "[-l] [--no-wait] MOUNTPOINT", NULL };
 static const struct option_spec options[] = {
 	{ "lazy", 'l', NULL, "take it out of the tree now; it ends when nothing uses it any more" },
-	{ "no-wait", 0, NULL, "do not wait until the daemon has let go of the store" },
+	{ "no-wait", 0, NULL, "do not wait for the daemon to end" },
 	OPTION_END,
 };
 static const int exits[] = { 10, 0 };
@@ -163,8 +190,8 @@ const struct verb verb_umount = {
 	.summary = "Unmount",
 	.usage = usage,
 	.about =
-		"Commits in flight are finished. Returns when the daemon has let go of the store (waits up to\n"
-		"30 seconds for that), so that it can be mounted again at once.",
+		"Commits in flight are finished. Returns when the daemon has ended (waits up to 30 seconds\n"
+		"for that), so that the store can be mounted again at once.",
 	.examples = "fence umount /mnt/shared",
 	.options = options,
 	.exits = exits,

@@ -8,9 +8,11 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #define USERS_MAX 8
 
@@ -110,6 +112,8 @@ int mount_users(dev_t dev, struct buf *out)
 		if (!isdigit((unsigned char)e->d_name[0]) || strlen(e->d_name) >= sizeof(pid))
 			continue;
 		strcpy(pid, e->d_name);
+		if (atoi(pid) == getpid())
+			continue;
 		use = use_of(pid, dev);
 		if (!use)
 			continue;

@@ -73,8 +73,8 @@ static const struct hint hints[] = {
 	{ EEXIST, "put commit", "nothing was changed; look at it again: fence show" },
 	{ EREMOTEIO, NULL,
 	  "look before you repeat it, or repeat it with the same --op: fence show, fence log" },
-	{ ENOSPC, NULL, "nothing was changed; make room in the store's file system and try again" },
-	{ EDQUOT, NULL, "nothing was changed; make room within the quota and try again" },
+	{ ENOSPC, "put commit rm", "nothing was published; nothing of what was there is lost" },
+	{ EDQUOT, "put commit rm", "nothing was published; nothing of what was there is lost" },
 };
 
 static bool has_word(const char *words, const char *word)
