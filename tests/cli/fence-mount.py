@@ -133,6 +133,29 @@ def test_umount_by_other_names(tmp):
         assert not is_mounted(tmp / "mnt"), given
 
 
+def test_a_relative_store(tmp):
+    (tmp / "mnt").mkdir()
+    fence("init", "store", cwd=tmp)
+    for _ in range(3):
+        fence("mount", "store", "mnt", cwd=tmp)
+        assert kernel.mount_at(tmp / "mnt").source == str(tmp / "store")
+        fence("umount", "mnt", cwd=tmp)
+
+
+def test_an_ordinary_user(tmp):
+    if os.stat("/dev/fuse").st_mode & 0o006 != 0o006:
+        skip("ordinary users may not use /dev/fuse")
+    tmp.chmod(0o777)
+    run("mkdir", tmp / "mnt", uid=65534)
+    fence("init", "store", cwd=tmp, uid=65534)
+    fence("mount", "store", "mnt", cwd=tmp, uid=65534)
+    fence("put", "-t", 1, "-", tmp / "mnt/f", input="x", uid=65534)
+    assert run("cat", tmp / "mnt/f", uid=65534).stdout == "x"
+    script = 'cd "$1" && exec "$0" umount .'
+    result = run("sh", "-c", script, fence_program(), tmp / "mnt", uid=65534)
+    assert not is_mounted(tmp / "mnt"), result
+
+
 def test_umount_of_what_is_none(mnt, tmp):
     (tmp / "other").mkdir()
     for path in (tmp / "other", tmp / "missing", mnt / "f", "/"):
@@ -146,19 +169,21 @@ def test_umount_of_a_dead_mount(mnt):
     assert not is_mounted(mnt.path)
 
 
+def daemons_at(point) -> list[int]:
+    pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    return [pid for pid in pids if kernel.command(pid).endswith(f" {point}")]
+
+
 def test_umount_waits_for_the_daemon(tmp):
     fence("init", tmp / "store")
     (tmp / "mnt").mkdir()
     fence("mount", tmp / "store", tmp / "mnt")
-    (daemon,) = [
-        pid
-        for pid in (int(name) for name in os.listdir("/proc") if name.isdigit())
-        if kernel.command(pid) == f"fencefs {tmp}/store {tmp}/mnt"
-    ]
+    assert daemons_at(tmp / "mnt")
     fence("umount", tmp / "mnt")
-    wait_until(lambda: (kernel.stat_fields(daemon) or ["Z"])[0] == "Z", "the daemon to end")
+    assert daemons_at(tmp / "mnt") == []
     fence("mount", tmp / "store", tmp / "mnt")
     fence("umount", "--no-wait", tmp / "mnt")
+    wait_until(lambda: daemons_at(tmp / "mnt") == [], "the daemon to end")
 
 
 if __name__ == "__main__":

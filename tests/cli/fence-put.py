@@ -165,6 +165,8 @@ def test_sources_that_are_none(mnt, tmp):
     assert line_of(result) == "fence: put: standard input cannot be one of several files"
     result = fence("put", "-t", 1, "--if-absent", tmp / "a", tmp / "a", mnt.path, rc=2)
     assert line_of(result) == "fence: put: a precondition on the content needs a single FILE"
+    result = fence("put", "-t", 1, tmp / "a", tmp / "sub/../a", mnt.path, rc=2)
+    assert line_of(result) == "fence: put: two files are called a"
     assert os.listdir(mnt.path) == []
 
 
