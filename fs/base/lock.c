@@ -126,7 +126,13 @@ void lock_assert_held(const struct lock *l)
 
 void rwlock_init(struct rwlock *l, enum lock_rank rank)
 {
-	must(pthread_rwlock_init(&l->rw, NULL));
+	pthread_rwlockattr_t attr;
+
+	must(pthread_rwlockattr_init(&attr));
+	/* glibc prefers readers: a commit would wait for as long as writes follow each other. */
+	must(pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP));
+	must(pthread_rwlock_init(&l->rw, &attr));
+	must(pthread_rwlockattr_destroy(&attr));
 	l->rank = rank;
 }
 

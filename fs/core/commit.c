@@ -223,8 +223,10 @@ static void reopen_session(struct commit *m)
 /* The database has the content, or it is unknown whether it has: either way the session's end must not delete it. */
 static void disown_sealed(struct commit *m)
 {
+	rwlock_write(&m->s->lock);
 	for (size_t i = 0; i < m->sealed.n; i++)
 		m->sealed.v[i].node->fresh = false;
+	rwlock_drop(&m->s->lock);
 }
 
 static enum session_outcome outcome_of(const struct commit *m, int err)

@@ -260,6 +260,8 @@ void content_confirm(struct content *c)
 
 	if (!c->writable)
 		return;
+	if (atomic_load(&c->confirmed) && !(c->passthrough && atomic_load(&c->wfd) >= 0))
+		return;
 	s = session_of(c->view);
 	rwlock_write(&s->lock);
 	if (!c->confirmed) {

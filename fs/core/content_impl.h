@@ -15,7 +15,7 @@ struct content {
 	int fd;		/* owned; read-only; -1 for inline content */
 	atomic_int wfd; /* owned; writable; -1 until needed */
 	bool writable, passthrough;
-	bool confirmed; /* session lock */
+	atomic_bool confirmed; /* set under the session's lock */
 };
 
 /* Content of blob @id, or empty when @id is NULL. @fresh: it may have no row in the database yet. */

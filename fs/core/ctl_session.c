@@ -89,6 +89,7 @@ static void open_durable(struct core *c, struct job *j)
 
 	if (j->err)
 		return;
+	s->number = atomic_fetch_add(&c->next_view, 1); /* the order of the transactions, not of asking */
 	session_table_claimed(c, s->path, s->token, s->owner, m->now);
 	session_table_add(c, s);
 	if (s->exclusive)

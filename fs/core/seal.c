@@ -174,7 +174,7 @@ static int seal_node(struct core *c, struct session *s, struct sealed *out, stru
 		return 0;
 	}
 	rwlock_read(&s->lock);
-	writers = n->unconfirmed > 0;
+	writers = n->passthrough && n->unconfirmed > 0;
 	rwlock_drop(&s->lock);
 	err = seal_file(c, &id, writers, n->passthrough, out, dirs);
 	if (err < 0 || !out->moved || out->copied)
@@ -221,8 +221,6 @@ void seal_discard(struct core *c, struct sealed_set *set)
 		if (!set->v[i].moved || set->v[i].recorded)
 			continue;
 		blob_remove(c->store, &set->v[i].id);
-		if (set->v[i].node)
-			set->v[i].node->fresh = false;
 	}
 }
 

@@ -33,7 +33,6 @@ struct session *session_new(struct core *c, const struct caller *who, const char
 	strcpy(s->id, blob_hex(id.b).s); /* 128 random bits: nobody guesses it (P8) */
 	*s->who = *who;
 	s->token = token;
-	s->number = s->view.number;
 	s->opened = io_now_ns();
 	atomic_store(&s->last_used, io_boot_ns());
 	return s;

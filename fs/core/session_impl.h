@@ -33,7 +33,7 @@ struct session {
 	int64_t opened;		   /* wall clock, ns */
 	int64_t ttl;		   /* ns, of keep=1 */
 	_Atomic int64_t last_used; /* CLOCK_BOOTTIME, ns */
-	uint64_t number;	   /* order of opening, for exclusive=1 */
+	uint64_t number;	   /* order of opening (set when the claim is durable), for exclusive=1 */
 
 	_Atomic(struct overtake *) overtaken; /* owned; set once, never cleared */
 	atomic_bool
@@ -53,7 +53,6 @@ struct session {
 	uint64_t moves; /* directories moved in the session: cached paths of another count are void */
 	struct expect *expects; /* owned, their paths too */
 	size_t n_expects;
-	bool lost; /* a write-back error: the content is not what was written (EIO at commit) */
 };
 
 static inline struct session *session_of(struct view *v)
