@@ -123,7 +123,10 @@ static int make_db(int root, const char *path, const char *uuid, struct errmsg *
 
 	if (res)
 		return res;
-	/* SQLite takes an empty file for a new database, and its mode for those that it makes beside it. */
+	/*
+	 * SQLite takes an empty file for a new database, and its mode for those that it makes
+	 * beside it.
+	 */
 	res = make_file(root, LAYOUT_DB, "");
 	if (!res)
 		res = db_open(db_path, DB_CREATE, &db, err);
