@@ -83,7 +83,8 @@ static int open_conversation(struct fs *fs, fuse_req_t req, struct inode *inode,
 /*
  * The reply is put together here, because libfuse (3.18) has no way to say FOPEN_STREAM: without it
  * the kernel holds the file's position lock while a read waits, and no other thread or child could
- * write to the same descriptor.
+ * write to the same descriptor. FLUSH would execute nothing, but a process that is killed waits for
+ * its answer, however long the daemon is stopped: FOPEN_NOFLUSH.
  */
 int ctl_file_reply_stream(fuse_req_t req, struct handle *h, struct fuse_file_info *fi)
 {
