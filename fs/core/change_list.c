@@ -211,10 +211,11 @@ static int add_directory(struct builder *b, struct snode *n)
 	if (!ch)
 		return -ENOMEM;
 	ch->dir = e.dir;
-	err = path_at(b, e.dir, e.name, ch);
-	if (e.dir == 0 && err < 0) { /* the root itself */
+	if (e.dir == 0) { /* the root itself: in no directory */
 		ch->path = strdup(".");
 		err = ch->path ? 0 : -ENOMEM;
+	} else {
+		err = path_at(b, e.dir, e.name, ch);
 	}
 	if (err < 0)
 		return err;
