@@ -31,7 +31,7 @@ struct snode {
 		ctime; /* of directories, symlinks and blob content; a staged file's own are the staging file's */
 	enum snode_content content;
 	struct blob_id blob;   /* SNODE_BLOB: the blob; SNODE_STAGED: the staging file */
-	int64_t size;	       /* SNODE_BLOB */
+	int64_t size;	       /* SNODE_BLOB; of an ended session also of what was staged */
 	struct blob_hash hash; /* of fresh content */
 	bool fresh; /* SNODE_BLOB sealed by this session: its row may not be in the database yet */
 	bool changed;	  /* directories: attributes to be committed (not only new names in it) */

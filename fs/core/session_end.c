@@ -138,9 +138,15 @@ static void remove_staged(struct session *s)
 
 	rwlock_write(&s->lock);
 	for (struct snode *n = overlay_node_first(&s->overlay); n; n = overlay_node_next(n)) {
-		if (n->content == SNODE_STAGED)
+		struct node last;
+
+		if (n->content == SNODE_STAGED) {
+			session_node_attr(s, n, &last);
+			n->size = last.size;
+			n->mtime = last.mtime;
 			staging_remove(store, &n->blob);
-		else if (n->content == SNODE_BLOB && n->fresh)
+		}
+		if (n->content == SNODE_BLOB && n->fresh)
 			blob_remove(store, &n->blob);
 		n->content = SNODE_EMPTY;
 		n->fresh = false;

@@ -82,7 +82,7 @@ void session_node_attr(struct session *s, const struct snode *n, struct node *ou
 		out->size = (int64_t)strlen(n->target);
 	} else if (n->content == SNODE_STAGED) {
 		staged_attr(s, n, out);
-	} else if (n->content == SNODE_BLOB) {
+	} else {
 		out->size = n->size;
 		out->blocks = (n->size + 511) / 512;
 	}
@@ -148,8 +148,9 @@ static int session_getattr(struct view *v, struct db *db, int64_t rev, enum entr
 	struct session *s = session_of(v);
 	int err = -ESTALE;
 
+	/* Who has a file open when the session ends keeps it, with its size: reading asks for that (P4). */
 	rwlock_read(&s->lock);
-	if (s->state != SESSION_STATE_ENDED)
+	if (s->state != SESSION_STATE_ENDED || kind == ENTRY_FILE)
 		err = getattr_locked(s, db, rev, kind, id, out);
 	rwlock_drop(&s->lock);
 	return err;
