@@ -377,10 +377,12 @@ static int begin(struct session *s, enum session_state next)
 	int err = 0;
 
 	rwlock_write(&s->lock);
-	if (s->state == SESSION_STATE_OPEN)
+	if (s->state == SESSION_STATE_OPEN) {
 		s->state = next;
-	else
+		s->flushing = next == SESSION_STATE_COMMITTING;
+	} else {
 		err = s->state == SESSION_STATE_COMMITTING ? -EBUSY : -ESTALE;
+	}
 	rwlock_drop(&s->lock);
 	return err;
 }

@@ -297,9 +297,10 @@ int content_write_begin(struct content *c, int *out_fd)
 		return -EBADF;
 	s = session_of(c->view);
 	rwlock_read(&s->lock);
-	err = s->state == SESSION_STATE_OPEN && c->node->content == SNODE_STAGED ? 0 : -ESTALE;
-	if (!err)
-		err = writable_fd(c);
+	if (s->state != SESSION_STATE_OPEN && !s->flushing)
+		err = -ESTALE;
+	else
+		err = c->node->content == SNODE_STAGED ? writable_fd(c) : -ESTALE;
 	if (err < 0) {
 		rwlock_drop(&s->lock);
 		return err;

@@ -35,6 +35,13 @@ static void no_session(void *arg, const char *id)
 	(void)id;
 }
 
+static void no_file(void *arg, const struct view *v, int64_t id)
+{
+	(void)arg;
+	(void)v;
+	(void)id;
+}
+
 static int load_revision(struct core *c)
 {
 	struct db *db;
@@ -68,7 +75,8 @@ static struct core *core_new(struct store *store, const struct core_options *opt
 {
 	static const struct kernel_hooks none = { .drop_name = no_name,
 						  .drop_dir = no_dir,
-						  .drop_session = no_session };
+						  .drop_session = no_session,
+						  .flush_file = no_file };
 	struct core *c = calloc(1, sizeof(*c));
 
 	if (!c)

@@ -17,8 +17,8 @@ struct store;
 struct view;
 
 /*
- * Called from core's notifier thread only, no lock held, never from a request handler. They return when the kernel has
- * dropped what it cached. Errors (name not cached, unmounted) are the callee's to ignore.
+ * Called from core's notifier thread only (but flush_file), no lock held, never from a request handler. They return when the kernel
+ * has dropped what it cached. Errors (name not cached, unmounted) are the callee's to ignore.
  */
 struct kernel_hooks {
 	void *arg;
@@ -28,6 +28,11 @@ struct kernel_hooks {
 	void (*drop_dir)(void *arg, int64_t dir);
 	/* `.fence/sessions/ID` is gone (ended). */
 	void (*drop_session)(void *arg, const char *id);
+	/*
+	 * What programs have stored in mapped pages of file @id of session @v is written back to us, by requests that come before
+	 * this returns. From a pool thread.
+	 */
+	void (*flush_file)(void *arg, const struct view *v, int64_t id);
 };
 
 struct core_options {

@@ -4,7 +4,8 @@
  *
  * Who could still write the file while it is sealed?
  *   - Requests through us: the session is COMMITTING or ENDED before sealing begins, and content_write_begin() holds the session's lock for as
- *     long as it writes, so none is under way and none starts.
+ *     long as it writes, so none is under way and none starts. Without passthrough, mapped pages are such requests, too, which the
+ *     kernel sends when it likes: those of before the commit are asked for first, while writes are still let in (`flushing`).
  *   - The kernel, for passthrough opens, without asking us. Its writable descriptors and shared writable mappings count as writers of the
  *     staging file's inode; fcntl(F_SETLEASE, F_RDLCK) on a read-only descriptor fails with EAGAIN while there is one. A new one cannot
  *     appear: opening for writing goes through us.
@@ -189,12 +190,49 @@ static int seal_node(struct core *c, struct session *s, struct sealed *out, stru
 	return 0;
 }
 
+/* Only an open file has mappings: the kernel holds it open for them. */
+static int collect_written(struct session *s, int64_t **out)
+{
+	struct oname *o;
+	int64_t *ids;
+	size_t n = 0;
+
+	rwlock_read(&s->lock);
+	for (o = overlay_name_first(&s->overlay); o; o = overlay_name_next(o))
+		n += o->node && o->node->writers > 0;
+	ids = calloc(n + 1, sizeof(*ids));
+	n = 0;
+	for (o = overlay_name_first(&s->overlay); o && ids; o = overlay_name_next(o))
+		if (o->node && o->node->writers > 0)
+			ids[n++] = o->node->id;
+	rwlock_drop(&s->lock);
+	*out = ids;
+	return ids ? 0 : -ENOMEM;
+}
+
+/* The ids end with 0, which is nobody's. */
+static int flush_mapped(struct core *c, struct session *s)
+{
+	auto_free int64_t *ids = NULL;
+	int err = collect_written(s, &ids);
+
+	for (const int64_t *id = ids; !err && *id; id++)
+		c->hooks.flush_file(c->hooks.arg, &s->view, *id);
+	rwlock_write(&s->lock);
+	s->flushing = false;
+	rwlock_drop(&s->lock);
+	return err;
+}
+
 int seal_session(struct core *c, struct session *s, struct sealed_set *out)
 {
 	struct sealed_set set = { 0 };
-	int err = collect(s, &set);
-	size_t n = set.n;
+	int err = flush_mapped(c, s);
+	size_t n;
 
+	if (!err)
+		err = collect(s, &set);
+	n = set.n;
 	set.n = 0;
 	while (!err && set.n < n) {
 		err = seal_node(c, s, &set.v[set.n], &set.dirs);

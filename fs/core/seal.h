@@ -38,7 +38,10 @@ struct sealed_set {
  */
 int seal_file(struct core *c, const struct blob_id *id, bool writers, bool check_lease,
 	      struct sealed *out, struct blob_dirs *dirs);
-/* All linked staged files of @s, which is COMMITTING or ENDED, durable at return. On failure those sealed so far stay in *out. */
+/*
+ * All linked staged files of @s, which is COMMITTING or ENDED, durable at return. On failure those sealed so far stay in *out.
+ * Before that, of a COMMITTING one, what was stored in mapped pages and not yet written back.
+ */
 int seal_session(struct core *c, struct session *s, struct sealed_set *out);
 /* The commit did not happen and the session goes on: moved files are the nodes' content now, copies go. */
 void seal_revert(struct core *c, struct session *s, struct sealed_set *set);

@@ -33,7 +33,7 @@ struct session {
 	int64_t opened;		   /* wall clock, ns */
 	int64_t ttl;		   /* ns, of keep=1 */
 	_Atomic int64_t last_used; /* CLOCK_BOOTTIME, ns */
-	uint64_t number;	   /* order of opening (set when the claim is durable), for exclusive=1 */
+	uint64_t number; /* order of opening (set when the claim is durable), for exclusive=1 */
 
 	_Atomic(struct overtake *) overtaken; /* owned; set once, never cleared */
 	atomic_bool
@@ -47,6 +47,7 @@ struct session {
 	 */
 	struct rwlock lock;
 	enum session_state state;
+	bool flushing; /* COMMITTING, and the kernel still writes back mapped pages */
 	enum session_outcome outcome; /* when ended */
 	int64_t outcome_revision, outcome_changed;
 	struct overlay overlay;

@@ -351,6 +351,19 @@ void inode_forget(struct inode_table *t, uint64_t nodeid, uint64_t lookups)
 		inode_free(inode);
 }
 
+uint64_t inode_find(struct inode_table *t, const struct view *view, enum inode_kind kind,
+		    int64_t id)
+{
+	const struct inode *inode;
+	uint64_t nodeid;
+
+	lock_take(&t->lock);
+	inode = find_key_locked(t, view, kind, id);
+	nodeid = inode ? inode->nodeid : 0;
+	lock_drop(&t->lock);
+	return nodeid;
+}
+
 int inode_of_dir(struct inode_table *t, int64_t dir, uint64_t **out)
 {
 	uint64_t *nodeids = NULL;

@@ -80,6 +80,9 @@ int inode_learn(struct inode_table *t, struct view *view, enum inode_kind kind, 
 /* The same for an inode that nothing will find again by its key. */
 int inode_learn_fresh(struct inode_table *t, enum inode_kind kind, uint64_t *out_nodeid);
 void inode_forget(struct inode_table *t, uint64_t nodeid, uint64_t lookups);
+/* The nodeid under which the kernel knows object @id of @view; 0: it does not. */
+uint64_t inode_find(struct inode_table *t, const struct view *view, enum inode_kind kind,
+		    int64_t id);
 
 /*
  * The nodeids of directory @dir in all views that the kernel knows it in; *out malloc'd. The count.

@@ -46,10 +46,22 @@ static void drop_session(void *arg, const char *id)
 		fuse_lowlevel_notify_inval_entry(se, CONTROL_SESSIONS, id, strlen(id));
 }
 
+/* Letting go of pages has the kernel write the changed ones back first, and unmap them: a later store faults anew. */
+static void flush_file(void *arg, const struct view *v, int64_t id)
+{
+	struct fs *fs = arg;
+	struct fuse_session *se = atomic_load(&fs->session);
+	uint64_t nodeid = se ? inode_find(fs->inodes, v, INODE_FILE, id) : 0;
+
+	if (nodeid)
+		fuse_lowlevel_notify_inval_inode(se, nodeid, 0, 0);
+}
+
 void fs_hooks(struct fs *fs, struct kernel_hooks *out)
 {
 	*out = (struct kernel_hooks){ .arg = fs,
 				      .drop_name = drop_name,
 				      .drop_dir = drop_dir,
-				      .drop_session = drop_session };
+				      .drop_session = drop_session,
+				      .flush_file = flush_file };
 }
