@@ -14,7 +14,10 @@ int blob_insert(struct db *db, const struct blob_id *id, int64_t size, const str
 		const void *data)
 {
 	auto_stmt struct stmt *st = NULL;
-	int err = db_stmt(db, "INSERT INTO blob(id, size, hash, data) VALUES(?1, ?2, ?3, ?4)", &st);
+	int err = db_stmt(db,
+			  "INSERT INTO blob(id, size, hash, data) VALUES(?1, ?2, ?3, ?4)"
+			  " ON CONFLICT(id) DO NOTHING",
+			  &st);
 
 	if (err)
 		return err;
