@@ -83,6 +83,23 @@ static void complete_list(struct ctl *ctl, struct parked *done)
 	(void)ctl;
 }
 
+/*
+ * Lock held. Of a long write that comes in pieces the last one is refused: the kernel then tells the writer how much was taken
+ * before, and not why no more was, so the writer sends that piece again. It must not be taken for requests.
+ */
+static void remember_refused(struct ctl *ctl, const struct parked *p)
+{
+	struct parked *ghost = p->err && p->in_payload ? malloc(sizeof(*ghost)) : NULL;
+
+	if (!ghost)
+		return;
+	*ghost = *p;
+	ghost->next = NULL;
+	ghost->write_done = NULL;
+	free(ctl->ghost);
+	ctl->ghost = ghost;
+}
+
 /* Lock held. Writes all of whose lines have run: those that end at or before @upto. */
 static void take_finished(struct ctl *ctl, uint64_t upto, struct parked **done)
 {
@@ -91,6 +108,7 @@ static void take_finished(struct ctl *ctl, uint64_t upto, struct parked **done)
 
 		ctl->writes = p->next;
 		if (p->write_done) {
+			remember_refused(ctl, p);
 			push(done, p);
 		} else {
 			free(ctl->ghost);
@@ -437,7 +455,7 @@ void ctl_call_refuse(struct ctl_call *call, const struct refusal *r)
 	ctl_call_done(call);
 }
 
-/* Lock held. The same bytes as the interrupted write before: true, and *now is set if its result is known by now. */
+/* Lock held. The same bytes as the write before, interrupted or refused: true, and *now is set if its result is known by now. */
 static bool is_resend(struct ctl *ctl, struct parked *p, struct parked **now)
 {
 	struct parked *w = ctl->writes;
@@ -456,6 +474,8 @@ static bool is_resend(struct ctl *ctl, struct parked *p, struct parked **now)
 	    memcmp(&ctl->ghost->hash, &p->hash, sizeof(p->hash)) == 0) {
 		p->err = ctl->ghost->err;
 		*now = p;
+		if (p->err) /* some try more than once, as Python's buffered files do when they are closed */
+			return true;
 		free(ctl->ghost);
 		ctl->ghost = NULL;
 		return true;
@@ -478,8 +498,10 @@ void ctl_write(struct ctl *ctl, const void *buf, size_t len, ctl_write_fn done, 
 	atomic_fetch_add(&ctl->refs, 1);
 	lock_take(&ctl->lock);
 	ctl->written = true;
-	if (!err)
+	if (!err) {
+		p->in_payload = ctl->put || ctl->skip;
 		resend = is_resend(ctl, p, &now);
+	}
 	if (!err && !resend)
 		err = grow(&ctl->in, &ctl->in_room, ctl->in_len + len);
 	if (!err && !resend) {

@@ -11,8 +11,9 @@
 /* A write or read that waits. */
 struct parked {
 	struct parked *next;
-	uint64_t end; /* write: its last byte's offset in the stream, plus 1 */
-	int err;      /* write: of its first refused line */
+	uint64_t end;	 /* write: its last byte's offset in the stream, plus 1 */
+	int err;	 /* write: of its first refused line */
+	bool in_payload; /* write: its first byte is a put's payload */
 	struct blob_hash hash;
 	size_t len;		 /* bytes of the write; most that the read takes */
 	ctl_write_fn write_done; /* NULL: interrupted, kept for a resend */
@@ -51,7 +52,7 @@ struct ctl {
 	struct put *put; /* owned; payload is being received */
 	struct parked *writes, *reads;
 	struct parked *
-		ghost; /* owned; an interrupted write whose lines have run: its result, for a resend */
+		ghost; /* owned; a write whose lines have run, and which may be sent again: its result */
 	struct attached *sessions;
 };
 
@@ -81,8 +82,6 @@ void ctl_call_refuse(struct ctl_call *call, const struct refusal *r);
 /* ctl_verbs.c: looks the verb up, checks its keys, runs it. */
 void ctl_execute(struct ctl_call *call);
 extern const char ctl_help[];
-/* A put is refused before its payload was received: it follows all the same and must not be taken for requests. */
-void ctl_skip_payload(struct ctl_call *call);
 /* A job's database error as a reply. */
 void ctl_call_database_error(struct ctl_call *call, int err);
 
@@ -121,6 +120,13 @@ void ctl_release(struct ctl_call *call);
 /* One of version=, absent=1, hash=; *out_given: whether there is one. The path is not set (ctl_session.c). */
 int ctl_expectation(const struct ctl_line *l, bool required, struct expect *out, bool *out_given,
 		    struct ctl_error *error);
+
+/*
+ * A put's line is refused: that is answered when its payload is there. Answered at once, who wrote both (the kernel passes on a long
+ * write in pieces, and stops at the first that fails) would go on with requests that are taken for payload, and who
+ * does not look would have payload taken for requests.
+ */
+void ctl_put_refuse(struct ctl_call *call, const struct ctl_error *error);
 
 /* put's payload (ctl_put.c). */
 uint64_t put_wants(const struct put *p);

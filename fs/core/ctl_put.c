@@ -16,7 +16,7 @@
 
 struct put {
 	struct ctl_call *call;
-	struct publish *p; /* owned */
+	struct publish *p; /* owned; NULL: the line was refused, and call->reply says why */
 	int64_t size, got;
 	int fd;	 /* owned; -1: in memory */
 	int err; /* of taking the payload: reported when it is complete */
@@ -195,9 +195,11 @@ static int prepare_content(struct core *c, struct put *put)
 static int put_new(struct ctl_call *call, int64_t size, struct put **out, struct ctl_error *error)
 {
 	struct put *put = calloc(1, sizeof(*put));
-	int err = put ? publish_new(call, PUBLISH_PUT, &put->p, error) :
-			ctl_error_set(error, ENOMEM, NULL, NULL, "out of memory");
+	int err;
 
+	if (!put)
+		return ctl_error_set(error, ENOMEM, NULL, NULL, "out of memory");
+	err = publish_new(call, PUBLISH_PUT, &put->p, error);
 	if (err < 0) {
 		free(put);
 		return err;
@@ -210,12 +212,54 @@ static int put_new(struct ctl_call *call, int64_t size, struct put **out, struct
 	return 0;
 }
 
-/*
- * The call stays open while the payload comes in, but does not keep the conversation busy: the payload is what is waited for.
- */
+/* The call stays open while the payload comes in, but does not keep the conversation busy: the payload is what is waited for. */
+static void wait_for_payload(struct ctl *ctl, struct put *put)
+{
+	lock_take(&ctl->lock);
+	ctl->put = put;
+	ctl->busy = false;
+	lock_drop(&ctl->lock);
+}
+
+/* 0 and *out, or what the conversation does with the bytes after the line: skip them, or nothing more. */
+static int refused_size(struct ctl_call *call, int64_t *out)
+{
+	struct ctl_error ignored;
+	struct ctl *ctl = call->ctl;
+	int64_t size;
+	int err = call->line.verb && ctl_line_get(&call->line, "size") ?
+			  ctl_count(&call->line, "size", INT64_MAX, &size, &ignored) :
+			  -EINVAL;
+
+	if (!err && size <= PUT_MAX) {
+		*out = size;
+		return 0;
+	}
+	lock_take(&ctl->lock);
+	if (err < 0)
+		ctl->dead = true;
+	else
+		ctl->skip = (uint64_t)size;
+	lock_drop(&ctl->lock);
+	return -EINVAL;
+}
+
+void ctl_put_refuse(struct ctl_call *call, const struct ctl_error *error)
+{
+	int64_t size;
+	struct put *put = refused_size(call, &size) == 0 ? calloc(1, sizeof(*put)) : NULL;
+
+	if (!put) {
+		ctl_call_error(call, error);
+		return;
+	}
+	reply_error(&call->reply, error);
+	*put = (struct put){ .call = call, .size = size, .fd = -1 };
+	wait_for_payload(call->ctl, put);
+}
+
 void ctl_put(struct ctl_call *call)
 {
-	struct ctl *ctl = call->ctl;
 	struct ctl_error error;
 	struct put *put = NULL;
 	int64_t size;
@@ -226,15 +270,10 @@ void ctl_put(struct ctl_call *call)
 				    "put takes at most 67108864 bytes; open a session for more");
 	if (!err)
 		err = put_new(call, size, &put, &error);
-	if (err < 0) {
-		ctl_skip_payload(call);
-		ctl_call_error(call, &error);
-		return;
-	}
-	lock_take(&ctl->lock);
-	ctl->put = put;
-	ctl->busy = false;
-	lock_drop(&ctl->lock);
+	if (err < 0)
+		ctl_put_refuse(call, &error);
+	else
+		wait_for_payload(call->ctl, put);
 }
 
 uint64_t put_wants(const struct put *p)
@@ -244,9 +283,9 @@ uint64_t put_wants(const struct put *p)
 
 void put_feed(struct put *p, const void *data, size_t len)
 {
-	if (!p->err && p->fd >= 0)
+	if (p->p && !p->err && p->fd >= 0)
 		p->err = io_pwrite_all(p->fd, data, len, p->got);
-	else if (!p->err)
+	else if (p->p && !p->err)
 		memcpy((char *)p->p->sealed.data + p->got, data, len);
 	p->got += (int64_t)len;
 }
@@ -279,9 +318,13 @@ void put_complete(struct put *put)
 	struct publish *p = put->p;
 	int err = put->err;
 
-	if (!err && !p->staged)
+	if (p && !err && !p->staged)
 		err = finish_inline(p, put->size);
 	put_release(put); /* its descriptor is closed before sealing */
+	if (!p) {
+		ctl_call_done(call);
+		return;
+	}
 	if (err < 0) {
 		drop_publish(call->ctl->c, p);
 		ctl_call_database_error(call, err);
@@ -294,7 +337,8 @@ void put_drop(struct put *put)
 {
 	struct ctl_call *call = put->call;
 
-	drop_publish(call->ctl->c, put->p);
+	if (put->p)
+		drop_publish(call->ctl->c, put->p);
 	ctl_call_forget(call);
 	put_release(put);
 }

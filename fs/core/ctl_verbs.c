@@ -122,25 +122,9 @@ static int find(const struct ctl_line *l, const struct verb **out, struct ctl_er
 	return ctl_error_set(error, EOPNOTSUPP, "verb", l->verb, "known verbs:%s", known);
 }
 
-void ctl_skip_payload(struct ctl_call *call)
+static bool is_put(const struct ctl_call *call)
 {
-	const char *text = call->text;
-	struct ctl_error ignored;
-	struct ctl *ctl = call->ctl;
-	int64_t size = -1;
-	int err;
-
-	if (strncmp(text, "put", 3) != 0 || (text[3] && text[3] != ' '))
-		return;
-	err = call->line.verb && ctl_line_get(&call->line, "size") ?
-		      ctl_count(&call->line, "size", INT64_MAX, &size, &ignored) :
-		      -EINVAL;
-	lock_take(&ctl->lock);
-	if (err < 0)
-		ctl->dead = true;
-	else
-		ctl->skip = (uint64_t)size;
-	lock_drop(&ctl->lock);
+	return strncmp(call->text, "put", 3) == 0 && (!call->text[3] || call->text[3] == ' ');
 }
 
 void ctl_execute(struct ctl_call *call)
@@ -153,12 +137,12 @@ void ctl_execute(struct ctl_call *call)
 		err = find(&call->line, &v, &error);
 	if (!err)
 		err = check_keys(v, &call->line, &error);
-	if (err < 0) {
-		ctl_skip_payload(call);
+	if (!err)
+		v->run(call);
+	else if (is_put(call))
+		ctl_put_refuse(call, &error);
+	else
 		ctl_call_error(call, &error);
-		return;
-	}
-	v->run(call);
 }
 
 int ctl_owner(const struct ctl_call *call, const char **out, char *buf, struct ctl_error *error)
