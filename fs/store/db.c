@@ -36,6 +36,18 @@ static const char create_pragmas[] = "PRAGMA page_size = 4096;"
 				     "PRAGMA auto_vacuum = INCREMENTAL;";
 
 /*
+ * SQLite (3.40) does not note the error of a write that failed within COMMIT, but for ENOSPC, which is
+ * a code of its own. errno still has it: what SQLite does afterwards gives locks back and succeeds.
+ */
+static int system_errno(struct db *db, int code)
+{
+	int last = errno;
+	int noted = sqlite3_system_errno(db->sq);
+
+	return noted || code != SQLITE_IOERR_WRITE ? noted : last;
+}
+
+/*
  * Out of space is an ordinary answer only where a write of pages failed: then the commit record
  * cannot be complete. A failed fsync, or a wal-index that cannot grow (which SQLite does after it
  * has written and synced the commit record), leaves the outcome of a COMMIT unknown and must not
@@ -43,7 +55,7 @@ static const char create_pragmas[] = "PRAGMA page_size = 4096;"
  */
 static int io_errno(struct db *db, int code)
 {
-	int sys = sqlite3_system_errno(db->sq);
+	int sys = system_errno(db, code);
 
 	if (code == SQLITE_IOERR_NOMEM)
 		return -ENOMEM;
