@@ -129,6 +129,21 @@ static int end_sessions(struct store *s)
 	return txn_commit(s->writer);
 }
 
+/*
+ * Who wrote before us may have ended because an fsync of the WAL failed. Then pages of the WAL can be
+ * in memory, where we read them, and never have reached the disk, while the next fsync says nothing
+ * of it; commits behind them in the WAL would be lost with them at power loss. So all goes into the
+ * database before any is made.
+ */
+static int settle_wal(struct store *s, struct errmsg *err)
+{
+	int res = store_checkpoint(s, true);
+
+	if (!res || res == -ENOSPC || res == -EDQUOT || res == -EBUSY)
+		return 0;
+	return errmsg_set(err, res, "cannot write to %s: %s", s->db_path, strerror(-res));
+}
+
 /* What the last daemon left: files of sessions that are gone. */
 static int start_serving(struct store *s, struct errmsg *err)
 {
@@ -151,6 +166,8 @@ static int set_up(struct store *s, enum store_mode mode, const char *mountpoint,
 		res = store_lock_take(s->root, s->path, mountpoint, &s->lock, err);
 	if (!res)
 		res = open_db(s, mode, err);
+	if (!res && mode != STORE_READ)
+		res = settle_wal(s, err);
 	if (!res && mode == STORE_SERVE)
 		res = start_serving(s, err);
 	return res;
