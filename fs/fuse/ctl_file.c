@@ -111,27 +111,29 @@ void ctl_file_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *f
 
 struct ctl_request {
 	struct parked parked;
-	struct ctl *ctl; /* borrowed: the handle outlives its requests */
-	size_t len;	 /* of a write */
+	struct ctl_handle *c; /* a reference */
+	size_t len;	      /* of a write */
 };
 
 static void ctl_request_interrupt(struct parked *p)
 {
-	ctl_interrupt(((struct ctl_request *)p)->ctl, p);
+	ctl_interrupt(((struct ctl_request *)p)->c->ctl, p);
 }
 
 static void ctl_request_free(struct parked *p)
 {
+	handle_put(&((struct ctl_request *)p)->c->h);
 	free(p);
 }
 
-static struct ctl_request *ctl_request_new(fuse_req_t req, struct ctl *ctl, size_t len)
+static struct ctl_request *ctl_request_new(fuse_req_t req, struct ctl_handle *c, size_t len)
 {
 	struct ctl_request *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return NULL;
-	r->ctl = ctl;
+	handle_get(&c->h);
+	r->c = c;
 	r->len = len;
 	parked_init(&r->parked, req, ctl_request_interrupt, ctl_request_free);
 	return r;
@@ -153,7 +155,7 @@ static void read_done(void *arg, int err, const void *data, size_t len)
 void ctl_file_read(fuse_req_t req, size_t size, struct fuse_file_info *fi)
 {
 	struct ctl_handle *c = ctl_handle_of(fi);
-	struct ctl_request *r = c ? ctl_request_new(req, c->ctl, 0) : NULL;
+	struct ctl_request *r = c ? ctl_request_new(req, c, 0) : NULL;
 
 	if (!r) {
 		fuse_reply_err(req, c ? ENOMEM : EBADF);
@@ -204,7 +206,7 @@ void ctl_file_write(fuse_req_t req, struct fuse_bufvec *in, struct fuse_file_inf
 	int err = c ? flatten(in, size, &copy) : -EBADF;
 
 	if (!err) {
-		r = ctl_request_new(req, c->ctl, size);
+		r = ctl_request_new(req, c, size);
 		if (!r)
 			err = -ENOMEM;
 	}

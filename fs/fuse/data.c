@@ -22,9 +22,9 @@ static void read_inline(fuse_req_t req, struct open_file *f, size_t size, size_t
 
 	if (off > len)
 		off = len;
-	atomic_fetch_add(&f->refs, 1);
+	handle_get(&f->h);
 	fuse_reply_buf(req, data + off, size < len - off ? size : len - off);
-	open_file_put(f);
+	handle_put(&f->h);
 }
 
 void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)

@@ -72,16 +72,17 @@ void events_file_open(fuse_req_t req, struct inode *inode, struct fuse_file_info
 
 struct events_request {
 	struct parked parked;
-	struct event_reader *reader; /* borrowed: the handle outlives its requests */
+	struct events_handle *e; /* a reference */
 };
 
 static void request_interrupt(struct parked *p)
 {
-	events_interrupt(((struct events_request *)p)->reader, p);
+	events_interrupt(((struct events_request *)p)->e->reader, p);
 }
 
 static void request_free(struct parked *p)
 {
+	handle_put(&((struct events_request *)p)->e->h);
 	free(p);
 }
 
@@ -106,9 +107,10 @@ void events_file_read(fuse_req_t req, size_t size, struct fuse_file_info *fi)
 		fuse_reply_err(req, ENOMEM);
 		return;
 	}
-	r->reader = events_handle_of(fi)->reader;
+	r->e = events_handle_of(fi);
+	handle_get(&r->e->h);
 	parked_init(&r->parked, req, request_interrupt, request_free);
-	events_read(r->reader, size, read_done, &r->parked);
+	events_read(r->e->reader, size, read_done, &r->parked);
 	parked_started(&r->parked);
 	parked_put(&r->parked);
 }

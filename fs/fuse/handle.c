@@ -39,6 +39,7 @@ void handle_init(struct fs *fs, struct handle *h, const struct handle_type *type
 
 	inode_ref(inode);
 	h->type = type;
+	atomic_init(&h->refs, 1);
 	h->inode = inode;
 	h->prev = NULL;
 	lock_take(&l->lock);
@@ -59,4 +60,15 @@ void handle_fini(struct fs *fs, struct handle *h)
 	*(h->prev ? &h->prev->next : &l->first) = h->next;
 	lock_drop(&l->lock);
 	inode_put(h->inode);
+}
+
+void handle_get(struct handle *h)
+{
+	atomic_fetch_add(&h->refs, 1);
+}
+
+void handle_put(struct handle *h)
+{
+	if (atomic_fetch_sub(&h->refs, 1) == 1)
+		h->type->close(h);
 }

@@ -8,6 +8,8 @@
 
 #include "fuse/inode.h"
 
+#include <stdatomic.h>
+
 #include <fuse_lowlevel.h>
 
 struct fs;
@@ -25,6 +27,11 @@ struct handle_type {
 /* The first member of every handle. */
 struct handle {
 	const struct handle_type *type;
+	/*
+	 * The kernel's one, and one for each request at work on it: with the reply the kernel is done
+	 * with a request, and RELEASE may come while the thread that sent it has yet to return.
+	 */
+	atomic_uint refs;
 	struct inode *inode;	    /* a reference */
 	struct handle *prev, *next; /* guarded by the list's lock */
 };
@@ -36,7 +43,11 @@ void handle_list_free(struct handle_list *l);
 /* @h takes a reference on @inode. */
 void handle_init(struct fs *fs, struct handle *h, const struct handle_type *type,
 		 struct inode *inode);
-/* The reverse; the caller frees the memory. */
+void handle_get(struct handle *h);
+/* Closes it when nobody has it any more. */
+void handle_put(struct handle *h);
+
+/* For `close`: the reverse of handle_init(); the caller frees the memory. */
 void handle_fini(struct fs *fs, struct handle *h);
 
 static inline struct handle *handle_of(const struct fuse_file_info *fi)

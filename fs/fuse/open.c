@@ -34,12 +34,6 @@ static void file_close(struct handle *h)
 
 static const struct handle_type file_type = { file_close };
 
-void open_file_put(struct open_file *f)
-{
-	if (atomic_fetch_sub(&f->refs, 1) == 1)
-		file_close(&f->h);
-}
-
 struct open_file *open_file_of(const struct fuse_file_info *fi)
 {
 	struct handle *h = handle_of(fi);
@@ -73,7 +67,6 @@ static int handle_new(struct fs *fs, fuse_req_t req, struct inode *inode, struct
 	handle_init(fs, &f->h, &file_type, inode);
 	f->fs = fs;
 	f->content = content;
-	atomic_init(&f->refs, 1);
 	if (fd >= 0) {
 		f->uses_backing = true;
 		fi->backing_id = backing_open(fs, req, inode, fd);
@@ -93,7 +86,7 @@ static void handle_release(fuse_req_t req, struct open_file *f)
 {
 	if (f->uses_backing)
 		backing_close(req, f->h.inode);
-	open_file_put(f);
+	handle_put(&f->h);
 }
 
 /*
@@ -276,6 +269,6 @@ void fs_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if (f)
 		handle_release(req, f);
 	else if (h)
-		h->type->close(h);
+		handle_put(h);
 	fuse_reply_err(req, 0);
 }

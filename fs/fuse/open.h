@@ -5,8 +5,6 @@
 
 #include "fuse/handle.h"
 
-#include <stdatomic.h>
-
 struct content;
 
 struct open_file {
@@ -14,14 +12,7 @@ struct open_file {
 	struct fs *fs;
 	struct content *content; /* owned */
 	bool uses_backing;	 /* counted in the inode's `opens` */
-	/*
-	 * The kernel's one, and one for each reply that is made from memory of `content`: RELEASE may
-	 * come while the thread that sent that reply has yet to return from it.
-	 */
-	atomic_uint refs;
 };
-
-void open_file_put(struct open_file *f);
 
 /* The open file behind @fi, or NULL if that is a handle of another type. */
 struct open_file *open_file_of(const struct fuse_file_info *fi);

@@ -160,8 +160,8 @@ static int unmount_lazily(const char *mountpoint)
 }
 
 /*
- * Whether a mount's source names the store at @path (absolute). It may be written relative to where that
- * daemon was started, which nobody knows any more: then the end of @path decides.
+ * Whether a mount's source names the store at @path (absolute). It may be written relative to where
+ * that daemon was started, which nobody knows any more: then the end of @path decides.
  */
 static bool is_source_of(const char *source, const char *path)
 {
