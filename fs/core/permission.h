@@ -31,7 +31,10 @@ int permission_walk(struct db *db, int64_t rev, const struct caller *who, const 
  */
 int permission_write(struct db *db, int64_t rev, const struct caller *who, const char *path,
 		     struct permission_target *out);
-/* May @who learn the content at @path, a hash of it included: the way there, and read permission on what is there. -EACCES, -ENOTDIR. */
+/*
+ * May @who learn the content at @path, a hash of it included: the way there, and read permission on
+ * what is there. -EACCES, -ENOTDIR.
+ */
 int permission_read(struct db *db, int64_t rev, const struct caller *who, const char *path,
 		    struct permission_target *out);
 /* May @who remove the name: write permission on its directory, and the sticky rule. -ENOENT, -EACCES, -EPERM. */
