@@ -567,26 +567,36 @@ static const char *outcome_name(enum session_outcome o)
 	return names[o];
 }
 
-static void outcome_of_session(struct ctl_call *call, struct db *db, const char *id)
+/*
+ * A commit is in the database a moment before it can be seen. Who is told "committed" may open the path at once and must find it
+ * so, hence until then the answer is "open". @rev: what can be seen.
+ */
+static void outcome_of_session(struct ctl_call *call, struct db *db, int64_t rev, const char *id)
 {
 	struct session_row row;
 	int err = session_row_get(db, id, &row);
 
 	if (!err && call->ctl->who.uid != 0 && call->ctl->who.uid != row.uid)
 		err = -ENOENT;
+	if (!err && row.outcome == SESSION_COMMITTED && row.revision > rev)
+		row.outcome = SESSION_OPEN;
 	reply_ok(&call->reply);
 	reply_str(&call->reply, "outcome", outcome_name(err ? SESSION_UNKNOWN : row.outcome));
 	if (!err && row.outcome == SESSION_COMMITTED)
 		reply_int(&call->reply, "revision", row.revision);
 }
 
-static void outcome_of_op(struct ctl_call *call, struct db *db, const char *path, const char *op)
+static void outcome_of_op(struct ctl_call *call, struct db *db, int64_t live, const char *path,
+			  const char *op)
 {
 	struct revision *rev = calloc(1, sizeof(*rev));
 	struct reject *reject = calloc(1, sizeof(*reject));
+	bool committed = rev && revision_by_op(db, path, op, rev) == 0;
 
 	reply_ok(&call->reply);
-	if (rev && revision_by_op(db, path, op, rev) == 0) {
+	if (committed && rev->revision > live) {
+		reply_str(&call->reply, "outcome", "open");
+	} else if (committed) {
 		reply_str(&call->reply, "outcome", "committed");
 		reply_int(&call->reply, "revision", rev->revision);
 		reply_int(&call->reply, "changed", rev->changed);
@@ -626,9 +636,9 @@ void ctl_outcome(struct ctl_call *call)
 		return;
 	}
 	if (id)
-		outcome_of_session(call, db, id);
+		outcome_of_session(call, db, rev, id);
 	else
-		outcome_of_op(call, db, path, op);
+		outcome_of_op(call, db, rev, path, op);
 	core_read_end(call->ctl->c, db);
 	ctl_call_done(call);
 }
