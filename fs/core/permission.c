@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static bool in_group(const struct caller *who, uint32_t gid)
+bool permission_in_group(const struct caller *who, uint32_t gid)
 {
 	if (who->gid == gid)
 		return true;
@@ -25,7 +25,7 @@ uint32_t permission_bits(const struct caller *who, uint32_t mode, uint32_t uid, 
 		return 07;
 	if (who->uid == uid)
 		return mode >> 6 & 07;
-	return in_group(who, gid) ? mode >> 3 & 07 : mode & 07;
+	return permission_in_group(who, gid) ? mode >> 3 & 07 : mode & 07;
 }
 
 static bool may(const struct caller *who, const struct entry *e, uint32_t bits)

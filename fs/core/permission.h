@@ -9,6 +9,7 @@
 #include "core/caller.h"
 #include "store/entry.h"
 
+bool permission_in_group(const struct caller *who, uint32_t gid);
 /* The rwx bits (4, 2, 1) that @who has on a node with these attributes. */
 uint32_t permission_bits(const struct caller *who, uint32_t mode, uint32_t uid, uint32_t gid);
 

@@ -185,6 +185,9 @@ static int build_put(struct publish *p, struct db *db, int64_t dir, uint32_t sgi
 		return refuse(p, -EPERM, p->path, "only the file's owner may set its mode");
 	if (p->has_mode)
 		ch->mode = p->mode;
+	/* As chmod(2) does. */
+	if (p->who.uid != 0 && !permission_in_group(&p->who, ch->gid))
+		ch->mode &= ~(uint32_t)S_ISGID;
 	return 0;
 }
 
