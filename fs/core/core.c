@@ -2,14 +2,16 @@
 /*
  * Starting and stopping the service. Core layer.
  *
- * The order of stopping: no new work is accepted; what was accepted is answered (busy reaches 0); sessions are dropped with staging/ at the
- * next start; then the committer, the notifier and the pool end, in the order in which they feed each other.
+ * The order of stopping: no new work is accepted; what was accepted is answered (busy reaches 0); sessions
+ * are ended; then the committer, the notifier and the pool end, in the order in which they feed each other.
  */
 #include "core/core_impl.h"
 
 #include "base/errname.h"
 #include "base/log.h"
+#include "core/commit.h"
 #include "core/housekeeper.h"
+#include "core/session_impl.h"
 #include "store/record.h"
 #include "store/store.h"
 
@@ -140,10 +142,11 @@ int core_serve(const char *path, const struct core_options *opt, const struct ke
 
 int core_busy_begin(struct core *c)
 {
-	int err;
+	int err = 0;
 
 	lock_take(&c->busy_lock);
-	err = c->closing ? -ESHUTDOWN : 0;
+	if (c->closing && !(c->ending && pthread_equal(c->closer, pthread_self())))
+		err = -ESHUTDOWN;
 	if (!err)
 		c->busy++;
 	lock_drop(&c->busy_lock);
@@ -168,6 +171,60 @@ bool core_is_closing(struct core *c)
 	return closing;
 }
 
+static void wait_idle(struct core *c)
+{
+	lock_take(&c->busy_lock);
+	while (c->busy)
+		lock_wait(&c->busy_lock, &c->busy_none);
+	lock_drop(&c->busy_lock);
+}
+
+struct ending_batch {
+	struct session *v[64];
+	size_t n;
+};
+
+static void collect(struct session *s, void *arg)
+{
+	struct ending_batch *b = arg;
+
+	if (b->n == sizeof(b->v) / sizeof(b->v[0]))
+		return;
+	view_get(&s->view);
+	b->v[b->n++] = s;
+}
+
+static void set_ending(struct core *c, bool ending)
+{
+	lock_take(&c->busy_lock);
+	c->ending = ending;
+	c->closer = pthread_self();
+	lock_drop(&c->busy_lock);
+}
+
+/*
+ * The next start would end them too, but what a refused writer has staged is to be found again (P9): the
+ * next start can only empty staging/.
+ */
+static void end_sessions(struct core *c)
+{
+	bool some = true;
+
+	set_ending(c, true);
+	while (some) {
+		struct ending_batch b = { .n = 0 };
+
+		some = false;
+		session_table_each(c, collect, &b);
+		for (size_t i = 0; i < b.n; i++) {
+			some |= commit_abort(c, b.v[i], NULL, NULL) == 0;
+			session_put(b.v[i]);
+		}
+		wait_idle(c);
+	}
+	set_ending(c, false);
+}
+
 void core_shutdown(struct core *c)
 {
 	bool again;
@@ -178,12 +235,10 @@ void core_shutdown(struct core *c)
 	lock_drop(&c->busy_lock);
 	if (!again)
 		lease_cancel_all(c);
-	lock_take(&c->busy_lock);
-	while (c->busy)
-		lock_wait(&c->busy_lock, &c->busy_none);
-	lock_drop(&c->busy_lock);
+	wait_idle(c);
 	if (again)
 		return;
+	end_sessions(c);
 	housekeeper_stop(c);
 	events_end(c);
 	committer_stop(c);

@@ -28,10 +28,12 @@ struct core {
 	/* Counts commits that moved or removed a directory: cached directory paths of another count are void. */
 	atomic_uint_fast64_t dir_moves;
 	atomic_uint_fast64_t next_view;
-	struct lock busy_lock; /* guards busy and closing */
+	struct lock busy_lock; /* guards busy, closing, ending, closer */
 	pthread_cond_t busy_none;
 	int busy; /* commits, claims and the like that were accepted and not yet answered */
 	bool closing;
+	bool ending;	  /* sessions are being ended, which `closer` may still begin */
+	pthread_t closer; /* while ending */
 	_Atomic(const char *) features;
 	struct committer committer;
 	struct notifier notifier;
