@@ -20,6 +20,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * Replies wait in memory until they are read. With so many bytes of them no further write is taken: ENOBUFS. The many small requests of one
+ * write may bring more; with so many, the conversation is over.
+ */
+#define REPLIES_MAX   (1 << 20)
+#define REPLIES_FLOOD (16 << 20)
+
 static int grow(char **buf, size_t *room, size_t need)
 {
 	size_t size = *room ? *room : 512;
@@ -130,12 +137,8 @@ static void blame(struct ctl *ctl, uint64_t end, int err)
 }
 
 /* Lock held. */
-static void queue_reply(struct ctl *ctl, const struct ctl_reply *r)
+static void queue_line(struct ctl *ctl, const char *s, size_t len)
 {
-	static const char lost[] = "err ENOMEM # out of memory";
-	const char *s = r->failed ? lost : r->s;
-	size_t len = r->failed ? sizeof(lost) - 1 : r->len;
-
 	if (ctl->out_at) {
 		memmove(ctl->out, ctl->out + ctl->out_at, ctl->out_len - ctl->out_at);
 		ctl->out_len -= ctl->out_at;
@@ -150,10 +153,30 @@ static void queue_reply(struct ctl *ctl, const struct ctl_reply *r)
 	ctl->out_len += len + 1;
 }
 
+/* Lock held. */
+static void queue_reply(struct ctl *ctl, const struct ctl_reply *r)
+{
+	static const char lost[] = "err ENOMEM # out of memory";
+	static const char flood[] =
+		"err ENOBUFS # too many replies wait to be read; open ctl again";
+
+	if (ctl->flooded)
+		return;
+	if (ctl->out_len - ctl->out_at > REPLIES_FLOOD) {
+		ctl->flooded = true;
+		blame(ctl, ctl->consumed, ENOBUFS);
+		queue_line(ctl, flood, sizeof(flood) - 1);
+	} else if (r->failed) {
+		queue_line(ctl, lost, sizeof(lost) - 1);
+	} else {
+		queue_line(ctl, r->s, r->len);
+	}
+}
+
 static void consume(struct ctl *ctl, size_t n)
 {
+	ctl->in_at += n;
 	ctl->in_len -= n;
-	memmove(ctl->in, ctl->in + n, ctl->in_len);
 	ctl->consumed += n;
 }
 
@@ -181,19 +204,22 @@ static void skip_payload(struct ctl *ctl)
 /* Lock held. The next complete line, or NULL: its length is in *len. Overlong lines are refused once and dropped to their end. */
 static char *next_line(struct ctl *ctl, size_t *len)
 {
-	char *lf;
+	char *in, *lf;
 
+	if (ctl->flooded)
+		consume(ctl, ctl->in_len);
 	for (;;) {
-		lf = ctl->in_len ? memchr(ctl->in, '\n', ctl->in_len) : NULL;
+		in = ctl->in + ctl->in_at;
+		lf = ctl->in_len ? memchr(in, '\n', ctl->in_len) : NULL;
 		if (ctl->overlong) {
-			consume(ctl, lf ? (size_t)(lf - ctl->in) + 1 : ctl->in_len);
+			consume(ctl, lf ? (size_t)(lf - in) + 1 : ctl->in_len);
 			if (!lf)
 				return NULL;
 			ctl->overlong = false;
 			refuse_line(ctl, EMSGSIZE, "a line has at most 65536 bytes");
 			continue;
 		}
-		*len = lf ? (size_t)(lf - ctl->in) : ctl->in_len;
+		*len = lf ? (size_t)(lf - in) : ctl->in_len;
 		if (*len > CTL_LINE_MAX) {
 			ctl->overlong = true;
 			continue;
@@ -205,7 +231,7 @@ static char *next_line(struct ctl *ctl, size_t *len)
 				"the size of an earlier put was not understood, so its data cannot be told from requests; open ctl again");
 			continue;
 		}
-		return lf ? ctl->in : NULL;
+		return lf ? in : NULL;
 	}
 }
 
@@ -253,7 +279,7 @@ static bool step_payload(struct ctl *ctl, struct step *s)
 	s->data = malloc(n);
 	if (!s->data)
 		abort(); /* the stream cannot be resumed in its middle */
-	memcpy(s->data, ctl->in, n);
+	memcpy(s->data, ctl->in + ctl->in_at, n);
 	s->n = n;
 	s->feed = ctl->put;
 	consume(ctl, n);
@@ -485,6 +511,22 @@ static bool is_resend(struct ctl *ctl, struct parked *p, struct parked **now)
 	return false;
 }
 
+/* Lock held. */
+static int take_bytes(struct ctl *ctl, const void *buf, size_t len)
+{
+	if (ctl->flooded || ctl->out_len - ctl->out_at > REPLIES_MAX)
+		return -ENOBUFS;
+	if (ctl->in_at) {
+		memmove(ctl->in, ctl->in + ctl->in_at, ctl->in_len);
+		ctl->in_at = 0;
+	}
+	if (grow(&ctl->in, &ctl->in_room, ctl->in_len + len) < 0)
+		return -ENOMEM;
+	memcpy(ctl->in + ctl->in_len, buf, len);
+	ctl->in_len += len;
+	return 0;
+}
+
 void ctl_write(struct ctl *ctl, const void *buf, size_t len, ctl_write_fn done, void *arg)
 {
 	struct parked *p = calloc(1, sizeof(*p)), *now = NULL;
@@ -503,10 +545,8 @@ void ctl_write(struct ctl *ctl, const void *buf, size_t len, ctl_write_fn done, 
 		resend = is_resend(ctl, p, &now);
 	}
 	if (!err && !resend)
-		err = grow(&ctl->in, &ctl->in_room, ctl->in_len + len);
+		err = take_bytes(ctl, buf, len);
 	if (!err && !resend) {
-		memcpy(ctl->in + ctl->in_len, buf, len);
-		ctl->in_len += len;
 		p->end = ctl->consumed + ctl->in_len;
 		push(&ctl->writes, p);
 	}

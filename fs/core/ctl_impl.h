@@ -37,15 +37,16 @@ struct ctl {
 	struct caller who;
 	atomic_int refs;  /* the open handle, and each call that runs */
 	struct lock lock; /* guards all below */
-	char *in;	  /* bytes not yet consumed */
-	size_t in_len, in_room;
-	uint64_t consumed; /* stream offset of in[0] */
+	char *in;	  /* from in_at on: bytes not yet consumed */
+	size_t in_at, in_len, in_room;
+	uint64_t consumed; /* stream offset of in[in_at] */
 	char *out;
 	size_t out_len, out_room, out_at;
 	bool busy;     /* a line is being executed, or payload taken */
 	bool deferred; /* that line waits for others: writes do not wait for it, reads do */
 	bool closed;
 	bool written;	 /* something was written at all */
+	bool flooded;	 /* more replies wait than anybody will read: nothing is taken any more */
 	bool dead;	 /* a put of unknown size: what follows cannot be understood */
 	bool overlong;	 /* inside a line that was refused as too long */
 	uint64_t skip;	 /* payload of a refused put */
