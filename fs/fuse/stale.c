@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,7 +53,8 @@ static char *resolve_dead(const char *mountpoint)
 
 int stale_resolve(const char *mountpoint, char **out, struct errmsg *err)
 {
-	char *path = realpath(mountpoint, NULL);
+	auto_free char *path = realpath(mountpoint, NULL);
+	struct stat st;
 	int e;
 
 	if (!path && errno == ENOTCONN)
@@ -61,7 +63,10 @@ int stale_resolve(const char *mountpoint, char **out, struct errmsg *err)
 		e = errno;
 		return errmsg_set(err, -e, "%s: %s", mountpoint, strerror(e));
 	}
-	*out = path;
+	/* The kernel would mount over a file, too. */
+	if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
+		return errmsg_set(err, -ENOTDIR, "%s: %s", mountpoint, strerror(ENOTDIR));
+	*out = take_ptr(&path);
 	return 0;
 }
 

@@ -7,7 +7,7 @@
 
 /*
  * The absolute path of @mountpoint, malloc'd, also if a dead mount lies on it ("Transport endpoint
- * is not connected"), where realpath() fails.
+ * is not connected"), where realpath() fails. -ENOTDIR: not a directory.
  */
 int stale_resolve(const char *mountpoint, char **out, struct errmsg *err);
 
