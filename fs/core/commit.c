@@ -16,6 +16,7 @@
 #include "base/errname.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "core/permission.h"
 #include "core/refuse.h"
 #include "core/record_event.h"
 #include "core/session_impl.h"
@@ -108,6 +109,7 @@ static int publish(struct db *db, struct commit *m)
 		.once = m->once,
 		.now_ns = io_now_ns(),
 	};
+	int allowed = permission_recheck(db, s->who, s->path);
 	int err = check_superseded(s, &m->result.refusal);
 
 	if (!err)
@@ -116,6 +118,8 @@ static int publish(struct db *db, struct commit *m)
 		err = change_commit(db, &req, &m->result);
 	if (!err && m->result.replayed)
 		return -EALREADY; /* keep nothing of this attempt; record() writes the outcome */
+	if (!err && allowed < 0)
+		err = permission_refuse(&m->result.refusal, s->path, s->token);
 	if (!err)
 		err = session_row_end(db, s->id, SESSION_COMMITTED, m->result.revision);
 	return err ? err : record_commit(db, &req, &m->result, s->who->uid);

@@ -38,6 +38,8 @@ static int claim_apply(struct core *c, struct db *db, struct job *j)
 	memset(&m->refusal, 0, sizeof(m->refusal));
 	m->now = io_now_ns();
 	err = fence_claim(db, m->path, m->token, m->owner, m->now, &m->refusal);
+	if (!err && permission_recheck(db, &m->call->ctl->who, m->path) < 0)
+		err = permission_refuse(&m->refusal, m->path, m->token);
 	return err ? err : record_claim(db, m->path, m->token, m->owner, m->call->ctl->who.uid, "");
 }
 

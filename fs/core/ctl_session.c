@@ -42,6 +42,8 @@ static int open_apply(struct core *c, struct db *db, struct job *j)
 	memset(&m->refusal, 0, sizeof(m->refusal));
 	m->now = io_now_ns();
 	err = fence_claim(db, s->path, s->token, s->owner, m->now, &m->refusal);
+	if (!err && permission_recheck(db, s->who, s->path) < 0)
+		err = permission_refuse(&m->refusal, s->path, s->token);
 	if (err < 0)
 		return err;
 	err = fence_beneath(db, s->path, s->token, &beneath);
@@ -89,7 +91,8 @@ static void open_durable(struct core *c, struct job *j)
 
 	if (j->err)
 		return;
-	s->number = atomic_fetch_add(&c->next_view, 1); /* the order of the transactions, not of asking */
+	s->number = atomic_fetch_add(&c->next_view,
+				     1); /* the order of the transactions, not of asking */
 	session_table_claimed(c, s->path, s->token, s->owner, m->now);
 	session_table_add(c, s);
 	if (s->exclusive)

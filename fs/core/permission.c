@@ -2,6 +2,7 @@
 /* See permission.h. Core layer. */
 #include "core/permission.h"
 
+#include "store/refusal.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -110,6 +111,24 @@ int permission_write(struct db *db, int64_t rev, const struct caller *who, const
 		return -EACCES;
 	*out = t;
 	return 0;
+}
+
+int permission_recheck(struct db *db, const struct caller *who, const char *path)
+{
+	struct permission_target t;
+
+	if (who->uid == 0)
+		return 0;
+	/* Whatever else is wrong with the path is for the change to find. */
+	return permission_write(db, ENTRY_NOW, who, path, &t) == -EACCES ? -EACCES : 0;
+}
+
+int permission_refuse(struct refusal *out, const char *path, int64_t token)
+{
+	*out = (struct refusal){ .err = EACCES, .token = token, .highest = -1 };
+	strcpy(out->path, path);
+	strcpy(out->text, "no write permission on this path any more");
+	return -EACCES;
 }
 
 int permission_remove(struct db *db, int64_t rev, const struct caller *who, const char *path,

@@ -14,6 +14,7 @@ bool permission_in_group(const struct caller *who, uint32_t gid);
 uint32_t permission_bits(const struct caller *who, uint32_t mode, uint32_t uid, uint32_t gid);
 
 struct db;
+struct refusal;
 
 /* What is at a path, and on what its permission hangs. */
 struct permission_target {
@@ -38,6 +39,12 @@ int permission_write(struct db *db, int64_t rev, const struct caller *who, const
  */
 int permission_read(struct db *db, int64_t rev, const struct caller *who, const char *path,
 		    struct permission_target *out);
+/*
+ * permission_write() once more, inside the transaction: since it was asked first somebody may have made what was missing, or
+ * closed what was open (P8). Called before the change, whose own refusal comes first: 0, or -EACCES for permission_refuse().
+ */
+int permission_recheck(struct db *db, const struct caller *who, const char *path);
+int permission_refuse(struct refusal *out, const char *path, int64_t token);
 /* May @who remove the name: write permission on its directory, and the sticky rule. -ENOENT, -EACCES, -EPERM. */
 int permission_remove(struct db *db, int64_t rev, const struct caller *who, const char *path,
 		      struct permission_target *out);

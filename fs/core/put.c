@@ -307,10 +307,21 @@ static int commit_changes(struct publish *p, struct db *db)
 	return err ? err : record_commit(db, &req, &p->result, p->who.uid);
 }
 
+static int recheck(const struct publish *p, struct db *db)
+{
+	struct permission_target t;
+
+	if (!p->remove)
+		return permission_recheck(db, &p->who, p->path);
+	return p->who.uid && permission_remove(db, ENTRY_NOW, &p->who, p->path, &t) == -EACCES ?
+		       -EACCES :
+		       0;
+}
+
 static int publish_apply(struct core *c, struct db *db, struct job *j)
 {
 	struct publish *p = publish_of(j);
-	int err;
+	int err, allowed = recheck(p, db);
 
 	(void)c;
 	drop_changes(p);
@@ -330,6 +341,8 @@ static int publish_apply(struct core *c, struct db *db, struct job *j)
 		err = commit_changes(p, db);
 	if (!err && p->result.replayed)
 		return -EALREADY;
+	if (!err && allowed < 0)
+		err = permission_refuse(&p->result.refusal, p->path, p->token);
 	if (!err) {
 		j->revision = p->result.revision;
 		j->moved_dirs = p->result.dirs_moved;

@@ -249,6 +249,69 @@ def test_parents_are_made_with_the_callers_permissions(mnt):
     assert owned(mnt / "shared/a/b") == (BERT, BERT, 0o644)
 
 
+def claim_early(me, mnt, lines, fill):
+    """Opens sessions by @lines while their paths are free, fills them when told, commits: the replies."""
+    with mnt.ctl() as ctl:
+        sessions = [ctl.expect_ok(line) for line in lines]
+        for session in sessions:
+            (mnt / session["path"]).write_text(fill)
+        me.pause("claimed")
+        return [ctl.request("commit", session=session["session"]) for session in sessions]
+
+
+def test_what_was_closed_after_the_session_was_opened(mnt, ctl):
+    """A claim of what is not there yet gives no right to what somebody else makes there."""
+    make_dir(mnt, "tmp", mode=0o1777)
+    lines = [
+        "open path=tmp/dir/f token=1 parents=1",  # root makes tmp/dir, for itself
+        "open path=tmp/file token=1",  # and tmp/file, in a sticky directory
+        "open path=tmp/free token=1",
+    ]
+    bert = spawn(claim_early, mnt, lines, "bert", uid=BERT)
+    bert.wait_mark("claimed")
+    make_dir(mnt, "tmp/dir", mode=0o700, token=1)
+    make_file(mnt, "tmp/file", "root", token=1)
+    bert.resume()
+    first, second, third = bert.result()
+    for reply in (first, second):
+        assert reply.errno_name == reply.write_errno_name == "EACCES", reply.raw
+        assert reply.text == "no write permission on this path any more", reply.raw
+    assert third.ok, third.raw
+    assert os.listdir(mnt / "tmp/dir") == [] and (mnt / "tmp/file").read_text() == "root"
+    assert owned(mnt / "tmp/free")[0] == BERT
+
+
+def hold_view(me, mnt):
+    with mnt.ctl() as ctl:
+        session = open_session(mnt, ctl, "bert", 1)
+        tops = {"live": mnt.path, "session": session.top}
+        for top in tops.values():
+            assert (top / "anna/f").read_text() == "anna's" and os.listdir(top / "anna") == ["f"]
+            assert (top / "g").read_text() == "anna's"
+        me.pause("seen")
+        found = {}
+        for name, top in tops.items():
+            found[f"{name}: through"] = errno_of(os.open, top / "anna/f", os.O_RDONLY)
+            found[f"{name}: list"] = errno_of(os.listdir, top / "anna")
+            found[f"{name}: read"] = errno_of(os.open, top / "g", os.O_RDONLY)
+        return found
+
+
+def test_modes_that_a_commit_tightens_hold_in_every_view(mnt):
+    """Also where they had been looked at, and kept, before."""
+    make_dir(mnt, "bert", uid=BERT)
+    make_dir(mnt, "anna", uid=ANNA)
+    make_file(mnt, "anna/f", "anna's", uid=ANNA)
+    make_file(mnt, "g", "anna's", uid=ANNA)
+    bert = spawn(hold_view, mnt, uid=BERT)
+    bert.wait_mark("seen")
+    make_dir(mnt, "anna", uid=ANNA, mode=0o700)
+    publish(mnt, "g", 0, lambda path: path.chmod(0o600))
+    bert.resume()
+    found = bert.result()
+    assert found == dict.fromkeys(found, "EACCES"), found
+
+
 # ---------------------------------------------------------------------------------- reading through .fence
 
 
