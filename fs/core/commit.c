@@ -159,6 +159,7 @@ static int commit_record(struct core *c, struct db *db, struct job *j)
 		.stage = m->what == COMMIT_SALVAGE ? "abort" : "commit",
 		.token = s->token,
 		.uid = s->who->uid,
+		.who = s->who,
 	};
 	int err;
 

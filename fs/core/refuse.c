@@ -4,6 +4,7 @@
 
 #include "base/errname.h"
 #include "base/io.h"
+#include "core/permission.h"
 #include "core/session_impl.h"
 #include "store/event.h"
 
@@ -74,8 +75,18 @@ int refuse_record_plain(struct db *db, const struct refused_write *w)
 	return err ? err : record_event(db, w);
 }
 
+/*
+ * Whoever may write a file and not read it must not get it back through a refused session, where it began as a copy (P8): such
+ * content is for root.
+ */
+static bool may_have(const struct refused_write *w, const struct change *ch)
+{
+	return !w->who || w->who->uid == ch->uid ||
+	       (permission_bits(w->who, ch->mode, ch->uid, ch->gid) & 04);
+}
+
 static int record_blob(struct db *db, const struct refused_write *w, const struct sealed *sealed,
-		       const char *path, struct reject *r)
+		       const struct change *ch, struct reject *r)
 {
 	int err = sealed_record(db, sealed);
 
@@ -84,14 +95,15 @@ static int record_blob(struct db *db, const struct refused_write *w, const struc
 	if (err < 0)
 		return err;
 	fill(r, w);
-	put_text(r->path, sizeof(r->path), path);
+	put_text(r->path, sizeof(r->path), ch->path);
+	r->uid = may_have(w, ch) ? w->uid : 0;
 	r->has_blob = !sealed->empty;
 	r->blob = sealed->id;
 	r->size = sealed->size;
 	return reject_add(db, r);
 }
 
-/* The changes by the blob they name, to find a sealed file's path. */
+/* The changes by the blob they name, to find a sealed file's. */
 static int cmp_blob(const void *a, const void *b)
 {
 	const struct change *const *x = a, *const *y = b;
@@ -116,13 +128,13 @@ static int index_list(const struct change_list *list, struct by_blob *out)
 	return 0;
 }
 
-static const char *find_path(const struct by_blob *index, const struct sealed *sealed)
+static const struct change *find_change(const struct by_blob *index, const struct sealed *sealed)
 {
 	struct change key = { .blob = sealed->id };
 	const struct change *k = &key, **found;
 
 	found = bsearch(&k, index->v, index->n, sizeof(*index->v), cmp_blob);
-	return found ? (*found)->path : NULL;
+	return found ? *found : NULL;
 }
 
 int refuse_record(struct db *db, const struct refused_write *w, const struct sealed_set *sealed,
@@ -134,11 +146,12 @@ int refuse_record(struct db *db, const struct refused_write *w, const struct sea
 	int err = r ? index_list(list, &index) : -ENOMEM;
 
 	for (size_t i = 0; !err && i < sealed->n; i++) {
-		const char *path = sealed->v[i].empty ? NULL : find_path(&index, &sealed->v[i]);
+		const struct change *ch = sealed->v[i].empty ? NULL :
+							       find_change(&index, &sealed->v[i]);
 
-		if (!path)
+		if (!ch)
 			continue; /* empty, or unchanged: nothing to recover */
-		err = record_blob(db, w, &sealed->v[i], path, r);
+		err = record_blob(db, w, &sealed->v[i], ch, r);
 		rows++;
 	}
 	free(index.v);

@@ -12,6 +12,7 @@ struct refused_write {
 	const char *owner, *op, *session, *stage; /* op, session may be NULL */
 	int64_t token;
 	uint32_t uid;
+	const struct caller *who; /* of a session, whose content may be somebody else's; or NULL */
 };
 
 /* One reject row for each file of @list that has sealed content, its blob recorded as garbage; one row without content if there is none. */

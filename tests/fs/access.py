@@ -586,6 +586,34 @@ def test_rejects_are_for_the_refused(mnt, ctl):
     assert errors["write"] in ("EACCES", "EROFS") and errors["chmod"] and errors["unlink"], errors
 
 
+def append_and_be_refused(me, mnt):
+    with mnt.ctl() as ctl:
+        session = open_session(mnt, ctl, "home", 1)
+        for name in ("secret", "own"):
+            with open(session.path / name, "ab") as out:
+                out.write(b"!")
+        me.pause("written")
+        ctl.expect_err("ESTALE", "commit")
+        return records(ctl, "reject")
+
+
+def test_reject_gives_back_no_more_than_could_be_read(mnt, ctl):
+    """Bert may add to the file and not read it: what his session held is for root."""
+    make_dir(mnt, "home", uid=BERT)
+    make_file(mnt, "home/secret", "root's secret", mode=0o622)
+    make_file(mnt, "home/own", "bert's", mode=0o200, uid=BERT)
+    bert = spawn(append_and_be_refused, mnt, uid=BERT)
+    bert.wait_mark("written")
+    ctl.expect_ok("claim", path="home", token=2)
+    bert.resume()
+    assert [r["path"] for r in bert.result()] == ["home/own"]
+    found = {r["path"]: mnt / r["data"] for r in records(ctl, "reject")}
+    assert found["home/secret"].read_text() == "root's secret!"
+    assert owned(found["home/secret"]) == (0, 0, 0o400)
+    assert owned(found["home/own"]) == (BERT, 0, 0o400)
+    assert spawn(look_at_reject, mnt, found["home/secret"], uid=BERT).result()[0]["read"] == "EACCES"
+
+
 # ------------------------------------------------------------------------- whose authority a descriptor has
 
 
