@@ -69,6 +69,8 @@ void fs_free(struct fs *fs)
  *    only, so a new mtime is no reason to drop pages;
  *  HANDLE_KILLPRIV_V2: core clears suid and sgid when a file is opened for writing; without this
  *    each write(2) would ask for security.capability (it makes the kernel set SB_NOSEC);
+ *  SPLICE_WRITE, not SPLICE_READ: where content is not passed through, reads get a third faster and
+ *    writes do not, while each small request would take one more system call;
  *  no POSIX or BSD locks: the kernel keeps them itself, which is all that one machine needs;
  *  no WRITEBACK_CACHE: it excludes passthrough, and content would change after FLUSH.
  */
@@ -82,11 +84,15 @@ static void fs_init(void *userdata, struct fuse_conn_info *conn)
 	fuse_set_feature_flag(conn, FUSE_CAP_CACHE_SYMLINKS);
 	fuse_set_feature_flag(conn, FUSE_CAP_HANDLE_KILLPRIV_V2);
 	fuse_unset_feature_flag(conn, FUSE_CAP_SPLICE_READ);
+	fuse_set_feature_flag(conn, FUSE_CAP_SPLICE_WRITE);
 	if (fs->want_passthrough && fuse_set_feature_flag(conn, FUSE_CAP_PASSTHROUGH)) {
 		/* The store may lie on overlayfs, as in a container. */
 		conn->max_backing_stack_depth = FUSE_BACKING_STACKED_OVER;
 		atomic_store(&fs->passthrough, true);
 	}
+#ifdef FUSE_CAP_OVER_IO_URING /* libfuse 3.18 */
+	atomic_store(&fs->uring, fs->want_uring && conn->capable_ext & FUSE_CAP_OVER_IO_URING);
+#endif
 	conn->max_write = MAX_WRITE;
 	conn->max_background = MAX_BACKGROUND;
 	conn->time_gran = 1;
