@@ -109,6 +109,14 @@ int ctl_client_call_with(struct ctl_client *c, struct buf *req, const void *cont
 	return is_reading(req) ? r : -EREMOTEIO;
 }
 
+int ctl_client_reply(struct ctl_client *c, struct ctl_reply *out)
+{
+	char *line = NULL;
+	int r = read_line(c, &line);
+
+	return r == 0 ? ctl_reply_parse(line, out) : -EREMOTEIO;
+}
+
 int ctl_client_call(struct ctl_client *c, struct buf *req, struct ctl_reply *out)
 {
 	return ctl_client_call_with(c, req, NULL, 0, out);

@@ -35,6 +35,8 @@ int ctl_client_call(struct ctl_client *c, struct buf *req, struct ctl_reply *out
 /* The same with @len bytes of content after the line (put). */
 int ctl_client_call_with(struct ctl_client *c, struct buf *req, const void *content, size_t len,
 			 struct ctl_reply *out);
+/* The reply to a further request line that went as the content of another. */
+int ctl_client_reply(struct ctl_client *c, struct ctl_reply *out);
 
 #define auto_ctl_client __attribute__((cleanup(ctl_client_close)))
 

@@ -18,6 +18,9 @@ const struct exit_row exit_rows[] = {
 	{ EXIT_UNKNOWN, "the outcome is unknown: ask again" },
 	{ EXIT_PRECONDITION, "a precondition failed" },
 	{ EXIT_DAMAGE, "damage was found" },
+	{ EXIT_RUN_FAILED, "run: fence itself failed, the job was not started or not published" },
+	{ EXIT_RUN_CANNOT, "run: the command cannot be executed" },
+	{ EXIT_RUN_NOT_FOUND, "run: the command was not found" },
 	{ 0, NULL },
 };
 

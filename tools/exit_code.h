@@ -16,6 +16,10 @@ enum exit_code {
 	EXIT_UNKNOWN = 15,
 	EXIT_PRECONDITION = 16,
 	EXIT_DAMAGE = 20,
+	/* fence run, which otherwise ends with the status of its job */
+	EXIT_RUN_FAILED = 125,
+	EXIT_RUN_CANNOT = 126,
+	EXIT_RUN_NOT_FOUND = 127,
 };
 
 struct exit_row {

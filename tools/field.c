@@ -27,7 +27,7 @@ static const struct {
 	{ "size", FIELD_SIZE },	      { "at", FIELD_TIME },	   { "set_at", FIELD_TIME },
 	{ "opened", FIELD_TIME },     { "mtime", FIELD_TIME },	   { "keep", FIELD_BOOL },
 	{ "current", FIELD_BOOL },    { "replayed", FIELD_BOOL },  { "data", FIELD_PLACE },
-	{ "dir", FIELD_PLACE },
+	{ "dir", FIELD_PLACE },	      { "waiters", FIELD_NUMBER },
 };
 
 static enum field_kind kind_of(const char *key)

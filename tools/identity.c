@@ -10,7 +10,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-void identity_owner(const struct args *a, struct buf *out)
+static void owner_of(const struct args *a, pid_t pid, struct buf *out)
 {
 	const char *owner = args_get(a, "owner");
 	const struct passwd *pw;
@@ -27,7 +27,17 @@ void identity_owner(const struct args *a, struct buf *out)
 		buf_str(out, pw->pw_name);
 	else
 		buf_printf(out, "%u", (unsigned int)getuid());
-	buf_printf(out, "@%s:%d", uname(&host) == 0 ? host.nodename : "localhost", (int)getppid());
+	buf_printf(out, "@%s:%d", uname(&host) == 0 ? host.nodename : "localhost", (int)pid);
+}
+
+void identity_owner(const struct args *a, struct buf *out)
+{
+	owner_of(a, getppid(), out);
+}
+
+void identity_owner_here(const struct args *a, struct buf *out)
+{
+	owner_of(a, getpid(), out);
 }
 
 const char *identity_token(const struct args *a)

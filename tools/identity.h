@@ -11,6 +11,8 @@
  * gone in a moment).
  */
 void identity_owner(const struct args *a, struct buf *out);
+/* The same with this process's own pid, for verbs that stay. */
+void identity_owner_here(const struct args *a, struct buf *out);
 /* --token, else $FENCE_TOKEN: the digits, checked. NULL after report_usage(). */
 const char *identity_token(const struct args *a);
 

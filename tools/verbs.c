@@ -5,9 +5,10 @@
 #include <string.h>
 
 const struct verb *const verbs[] = {
-	&verb_init, &verb_mount,   &verb_umount,  &verb_put,   &verb_cat,      &verb_show,
-	&verb_log,  &verb_open,	   &verb_commit,  &verb_abort, &verb_sessions, &verb_claim,
-	&verb_rm,   &verb_rejects, &verb_version, NULL,
+	&verb_init,   &verb_mount,   &verb_umount, &verb_put,	  &verb_cat,	  &verb_show,
+	&verb_log,    &verb_open,    &verb_commit, &verb_abort,	  &verb_sessions, &verb_claim,
+	&verb_rm,     &verb_rejects, &verb_run,	   &verb_acquire, &verb_renew,	  &verb_release,
+	&verb_leases, &verb_version, NULL,
 };
 
 const struct verb *verb_find(const char *name)

@@ -6,16 +6,21 @@
 #include "verb.h"
 
 extern const struct verb verb_abort;
+extern const struct verb verb_acquire;
 extern const struct verb verb_cat;
 extern const struct verb verb_claim;
 extern const struct verb verb_commit;
 extern const struct verb verb_init;
+extern const struct verb verb_leases;
 extern const struct verb verb_log;
 extern const struct verb verb_mount;
 extern const struct verb verb_open;
 extern const struct verb verb_put;
 extern const struct verb verb_rejects;
+extern const struct verb verb_release;
+extern const struct verb verb_renew;
 extern const struct verb verb_rm;
+extern const struct verb verb_run;
 extern const struct verb verb_sessions;
 extern const struct verb verb_show;
 extern const struct verb verb_umount;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The five minutes of README.md run as they are, in three shells, and print what it says."""
 
+import os
 import re
 import shutil
 
@@ -34,7 +35,8 @@ def test_the_five_minutes(mnt, tmp, shell):
         "mount -t tmpfs none /mnt && mkdir /mnt/shared &&"
         ' mount --bind "$1" /mnt/shared && exec $2 "$3"'
     )
-    done = run("unshare", "--mount", "sh", "-c", into, "sh", mnt.path, shell, script)
+    env = {"PATH": f"{build_dir()}/tools:{os.environ['PATH']}"}  # the tour uses fence, too
+    done = run("unshare", "--mount", "sh", "-c", into, "sh", mnt.path, shell, script, env=env)
     printed = done.stdout.split(mark + "\n")
     for (commands, output), got in zip(blocks(), printed, strict=False):
         assert re.fullmatch(as_pattern(output), got), f"{commands}printed\n{got}and not\n{output}"
