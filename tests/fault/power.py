@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: MIT
+"""Power loss, simulated by shutting the store's file system down while commits run.
+
+What is not on the disk at that moment never gets there. Controls with an unsafe daemon must be seen to
+lose something: else these tests would prove nothing.
+"""
+
+import errno
+import random
+import time
+
+import commit_loop
+from commit_loop import BLOB, INLINE, Step, Writer, perform
+from fenceharness import *
+
+SIZE = {"ext4": "160M", "xfs": "320M"}
+# A commit of this many small files makes the WAL longer than it may get, so that the next ones overwrite it:
+# then no growing file carries what a missing fsync has left in the file system's journal.
+WAL_FILES = 1200
+# What a writer may be told while the disk is gone; what it reads then can look like anything.
+FAILURES = {errno.EIO, errno.EREMOTEIO, errno.EROFS, errno.EUCLEAN}
+
+
+class Lost(Exception):
+    """Something acknowledged is missing."""
+
+
+def grow_wal(_me, mount):
+    with Ctl(mount) as ctl:
+        perform(mount, ctl, "wal", Step(0, "tree", {f"set/{i}": 16_000 for i in range(WAL_FILES)}))
+
+
+def unmount_when_free(disk: LoopFs):
+    """The kernel gives back the backing files of a mount that is gone a moment later."""
+    wait_until(lambda: run("umount", disk.path, rc=None).returncode == 0, "the file system to be free")
+
+
+def unmount_dead(mnt: Mount, disk: LoopFs):
+    """Takes down the mount of a daemon that is gone, then the file system it had served from."""
+    run("umount", "--lazy", mnt.path)
+    unmount_when_free(disk)
+
+
+def lose_power(disk: LoopFs, mnt: Mount, writers: list[Writer], rng: random.Random, flush: bool):
+    """Commits until the power goes, then checks what is left. Raises Lost."""
+    children = [spawn(commit_loop.work, mnt.path, writer) for writer in writers]
+    for child in children:
+        child.wait_mark("running")
+    time.sleep(rng.uniform(0.02, 0.15))  # waits for nothing: any moment of the loop will do
+    disk.shutdown(flush)
+    reports = [child.result() for child in children]
+    for report in reports:
+        assert report.error and report.error.errno in FAILURES, f"ended by {report.error!r}"
+    mnt.kill()
+    unmount_dead(mnt, disk)
+    disk.mount()
+    try:
+        mnt.start()
+        with mnt.ctl() as ctl:
+            for writer, report in zip(writers, reports):
+                writer.check(mnt.path, ctl, report)
+    except (AssertionError, OSError) as error:
+        raise Lost(str(error)) from error
+
+
+def end(disk: LoopFs, mnt: Mount):
+    if mnt.daemon.is_alive():
+        mnt.unmount()
+    elif mnt.is_mounted():
+        run("umount", "--lazy", mnt.path)
+    unmount_when_free(disk)
+    disk.check()
+    disk.mount()
+
+
+@timeout(120)
+@params(fstype=["ext4", "xfs"], flush=[False, True])
+def test_power_lost_while_commits_run(fstype, flush):
+    rng = random.Random(f"{fstype}{flush}")
+    with loop_fs(fstype, SIZE[fstype]) as disk:
+        mnt = Store(disk / "store").mount()
+        writers = [Writer(number, fstype) for number in range(2)]
+        for number in range(6):
+            if number == 3:
+                spawn(grow_wal, mnt.path).result()
+            lose_power(disk, mnt, writers, rng, flush)
+        assert sum(writer.acked for writer in writers) > 30
+        assert mnt.store.query("PRAGMA integrity_check") == [("ok",)]
+        end(disk, mnt)
+
+
+# Variable of the daemon's environment: its value, what is written, how the loss shows.
+CONTROLS = {
+    "FENCEFS_UNSAFE_SYNCHRONOUS": ("normal", INLINE, AssertionError),  # an older tree
+    "FENCEFS_UNSAFE_NO_DIR_FSYNC": ("1", BLOB, OSError),  # content that cannot be opened
+}
+
+
+@timeout(120)
+@params(fstype=["ext4", "xfs"], unsafe=list(CONTROLS))
+def test_loss_is_seen(fstype, unsafe):
+    """The control: without that fsync, the same check of the same commits finds a loss."""
+    value, sizes, how = CONTROLS[unsafe]
+    rng = random.Random(unsafe)
+    for _ in range(10):
+        with loop_fs(fstype, SIZE[fstype]) as disk:
+            mnt = Mount(Store(disk / "store"), env={unsafe: value}).start()
+            spawn(grow_wal, mnt.path).result()
+            try:
+                lose_power(disk, mnt, [Writer(0, unsafe, sizes)], rng, False)
+            except Lost as lost:
+                assert isinstance(lost.__cause__, how), lost
+                return
+            finally:
+                mnt.env = None
+                if mnt.daemon.is_alive():
+                    mnt.unmount()
+    raise AssertionError("nothing was lost in 10 rounds: this test cannot see a loss")
+
+
+if __name__ == "__main__":
+    main()

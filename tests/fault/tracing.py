@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""The daemon under strace: what it does, and system calls of it that fail, wait or kill it."""
+
+import contextlib
+import re
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+from fenceharness import Mount, wait_until
+
+CALL = re.compile(r"(\d+) +(\w+)\(")
+
+
+def strace(log: Path, *options) -> list[str]:
+    """A wrapper for Mount. @options such as "--trace=fsync", "--inject=fsync:error=EIO:when=1"."""
+    log.unlink(missing_ok=True)
+    # With --seccomp-bpf, which is much quicker, strace 6.1 sends no signals.
+    words = [str(option) for option in options]
+    quick = [] if any("signal=" in word for word in words) else ["--seccomp-bpf"]
+    return ["strace", "-f", "-qq", *quick, "-o", str(log), *words]
+
+
+def inject(log: Path, calls: str, what: str, *options) -> list[str]:
+    """Does @what, such as "error=EIO:when=3", to @calls; `when` counts in each thread by itself."""
+    return strace(log, f"--trace={calls}", f"--inject={calls}:{what}", *options)
+
+
+def calls(log: Path) -> list[tuple[int, str]]:
+    """(thread, system call) of each line that begins one."""
+    found = [CALL.match(line) for line in log.read_text(errors="replace").splitlines()]
+    return [(int(match[1]), match[2]) for match in found if match]
+
+
+def most_in_a_thread(log: Path) -> int:
+    """How many calls the busiest thread made: the highest `when` that can strike."""
+    return max(Counter(thread for thread, _ in calls(log)).values(), default=0)
+
+
+def was_injected(log: Path) -> bool:
+    return "INJECTED" in log.read_text(errors="replace")
+
+
+@contextlib.contextmanager
+def injecting(mnt: Mount, log: Path, calls: str, what: str, *options):
+    """Does @what to @calls of the running daemon until the block ends, `when` counting from here; yields @log."""
+    log.write_text("")
+    tracer = subprocess.Popen(
+        ["strace", "-f", "-qq", "-o", log, f"--trace={calls}", f"--inject={calls}:{what}"]
+        + [*options, f"--attach={mnt.pid}"],
+        stdin=subprocess.DEVNULL,
+    )
+    try:
+        wait_until(lambda: is_traced(mnt.pid, tracer), "strace to have all threads of the daemon")
+        yield log
+    finally:
+        tracer.kill()  # what it traces goes on, undelayed
+        tracer.wait()
+
+
+def held_up(mnt: Mount, log: Path, call: str, *options):
+    """Each such call waits before it is made, until the block ends."""
+    return injecting(mnt, log, call, "delay_enter=1000s", *options)
+
+
+def is_traced(pid: int, tracer: subprocess.Popen) -> bool:
+    assert tracer.poll() is None, "strace ended"
+    threads = Path(f"/proc/{pid}/task").glob("*/status")
+    return all(f"TracerPid:\t{tracer.pid}\n" in status.read_text() for status in threads)
+
+
+def is_held_up(log: Path, call: str) -> bool:
+    """Whether the daemon waits in @call."""
+    return call + "(" in log.read_text(errors="replace")
