@@ -3,6 +3,7 @@
 #include "core/ctl_impl.h"
 
 #include "base/io.h"
+#include "core/past_mode.h"
 #include "core/permission.h"
 #include "store/fence.h"
 #include "store/store.h"
@@ -332,6 +333,7 @@ static void version_reply(struct ctl_reply *r, struct db *db, const struct entry
 			  const struct caller *who)
 {
 	struct entry_origin *origin = malloc(sizeof(*origin));
+	struct entry access;
 
 	reply_ok(r);
 	reply_int(r, "id", e->row);
@@ -341,7 +343,8 @@ static void version_reply(struct ctl_reply *r, struct db *db, const struct entry
 	reply_int(r, "token", e->token);
 	if (e->kind == ENTRY_FILE) {
 		reply_int(r, "size", e->size);
-		if (permission_bits(who, e->mode, e->uid, e->gid) & 04)
+		if (past_mode(db, ENTRY_NOW, e, &access) == 0 &&
+		    permission_bits(who, access.mode, access.uid, access.gid) & 04)
 			version_hash(r, db, e);
 	}
 	if (origin && entry_origin(db, e->row, origin) == 0) {

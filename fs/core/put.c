@@ -5,6 +5,7 @@
 #include "base/io.h"
 #include "core/core_impl.h"
 #include "core/overlay.h"
+#include "core/past_mode.h"
 #include "core/permission.h"
 #include "core/refuse.h"
 #include "core/record_event.h"
@@ -193,6 +194,7 @@ static int build_put(struct publish *p, struct db *db, int64_t dir, uint32_t sgi
 
 static int restored_version(struct publish *p, struct db *db, struct entry *out)
 {
+	struct entry access;
 	int err = entry_version(db, p->path, p->version, out);
 
 	if (err == -ENOENT)
@@ -204,7 +206,10 @@ static int restored_version(struct publish *p, struct db *db, struct entry *out)
 		return refuse(
 			p, -EISDIR, p->path,
 			"this version is a directory; a directory of the past is in .fence/at");
-	if (!(permission_bits(&p->who, out->mode, out->uid, out->gid) & 04))
+	err = past_mode(db, ENTRY_NOW, out, &access);
+	if (err < 0)
+		return err;
+	if (!(permission_bits(&p->who, access.mode, access.uid, access.gid) & 04))
 		return refuse(p, -EACCES, p->path, "no read permission on this version");
 	return 0;
 }

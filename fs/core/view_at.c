@@ -2,12 +2,13 @@
 /*
  * The whole tree at a revision, read-only. Core layer.
  *
- * Names and content are those of the revision. Permissions are not (P8): no door may give what the permissions of the path deny, and a file
- * that was public then may have been closed since. So owner, group and mode are those that the same name, or the same directory wherever it is
- * now, has in the live tree; what is gone from there keeps its own, behind the directories above it. The kernel may cache them: a commit that
- * changes them drops the name, and the directory's attributes, in every view.
+ * Names and content are those of the revision. Permissions are narrower (P8): no door may give what the permissions of the path deny, and a file
+ * that was public then may have been closed since. So owner and group are those that the same name, or the same directory wherever it is now, had
+ * last, and the mode is what both allow: past_mode.h. The kernel may cache them: a commit that changes them drops the name, and the directory's
+ * attributes, in every view.
  */
 #include "core/core_impl.h"
+#include "core/past_mode.h"
 #include "core/snapshot_impl.h"
 #include "store/record.h"
 
@@ -29,23 +30,15 @@ static struct snapshot *snapshot_of(struct view *v)
 int node_from_past(const struct view *v, struct db *db, int64_t now, const struct entry *e,
 		   struct node *out)
 {
-	struct entry live;
-	int err;
+	struct entry access;
+	int err = past_mode(db, now, e, &access);
 
-	node_from_entry(v, e, out);
-	if (e->kind == ENTRY_DIR)
-		err = entry_by_child(db, e->child, now, &live);
-	else
-		err = entry_lookup(db, e->dir, e->name, now, &live);
-	if (err == -ENOENT)
-		return 0;
 	if (err < 0)
 		return err;
-	if (live.kind != e->kind)
-		return 0;
-	out->mode = live.mode;
-	out->uid = live.uid;
-	out->gid = live.gid;
+	node_from_entry(v, e, out);
+	out->mode = access.mode;
+	out->uid = access.uid;
+	out->gid = access.gid;
 	return 0;
 }
 

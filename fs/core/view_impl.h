@@ -40,7 +40,7 @@ struct view {
 void view_init(struct view *v, struct core *core, const struct view_ops *ops, bool writable);
 
 extern const struct view_ops view_live_ops;
-/* @id as a node of the past: with the permissions that the same name has now, if it still exists (see view_at.c). */
+/* @e as a node of the past, with the permissions of past_mode.h. */
 int node_from_past(const struct view *v, struct db *db, int64_t now, const struct entry *e,
 		   struct node *out);
 

@@ -3,8 +3,8 @@
  * `.fence/versions`: every path that ever was, as a directory with its versions by number. Core layer.
  *
  * A directory of this view is a path; its id is a number that the path gets when it is first met and keeps while somebody refers to it. A
- * version is the row of the file or symlink that it was. Permissions are those of the path now (P8, see view_at.c); of a path that is gone, those
- * of its last version. Nothing is cached: new versions come without the kernel being told.
+ * version is the row of the file or symlink that it was. Permissions of a path are those that it has now or had last, those of a version are
+ * narrower still (P8, see past_mode.h). Nothing is cached: new versions come without the kernel being told.
  */
 #include "core/core_impl.h"
 #include "core/snapshot_impl.h"
@@ -158,23 +158,6 @@ static bool is_number(const char *name, int64_t *out)
 	return true;
 }
 
-static int version_node(struct view *v, struct db *db, int64_t now, const char *path,
-			const struct entry *e, struct node *out)
-{
-	struct entry live;
-	int err = entry_resolve(db, path, now, &live);
-
-	node_from_entry(v, e, out);
-	if (err && err != -ENOENT && err != -ENOTDIR)
-		return err;
-	if (!err && live.kind != ENTRY_DIR) {
-		out->mode = live.mode;
-		out->uid = live.uid;
-		out->gid = live.gid;
-	}
-	return 0;
-}
-
 static int versions_lookup(struct view *v, struct db *db, int64_t now, int64_t dir,
 			   const char *name, struct node *out)
 {
@@ -189,7 +172,7 @@ static int versions_lookup(struct view *v, struct db *db, int64_t now, int64_t d
 	if (is_number(name, &seq)) {
 		err = entry_version(db, path, seq, &e);
 		if (!err && e.kind != ENTRY_DIR && e.born <= now)
-			return version_node(v, db, now, path, &e, out);
+			return node_from_past(v, db, now, &e, out);
 		if (err && err != -ENOENT)
 			return err;
 	}
@@ -262,7 +245,7 @@ static int list_numbers(struct view *v, struct db *db, int64_t now, const char *
 		err = -ENOMEM;
 	for (size_t i = 0; i < l.n && !err; i++) {
 		snprintf(nodes[i].name, sizeof(nodes[i].name), "%lld", (long long)l.v[i].seq);
-		err = version_node(v, db, now, path, &l.v[i], &nodes[i].node);
+		err = node_from_past(v, db, now, &l.v[i], &nodes[i].node);
 	}
 	free(l.v);
 	if (err < 0) {

@@ -157,6 +157,13 @@ int entry_find_child(struct db *db, int64_t child, int64_t rev, struct entry *ou
 	return 0;
 }
 
+int entry_newest(struct db *db, const struct entry *e, int64_t rev, struct entry *out)
+{
+	if (e->kind == ENTRY_DIR)
+		return find_child_past(db, e->child, rev, out);
+	return find_past(db, e->dir, e->name, rev, out);
+}
+
 int entry_add_dirtime(struct db *db, int64_t rev, struct entry *e)
 {
 	auto_stmt struct stmt *st = NULL;

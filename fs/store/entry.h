@@ -50,6 +50,11 @@ int entry_lookup(struct db *db, int64_t dir, const char *name, int64_t rev, stru
 int entry_by_row(struct db *db, int64_t row, struct entry *out);
 /* The entry of directory @child itself. -ENOENT when it is gone at @rev. */
 int entry_by_child(struct db *db, int64_t child, int64_t rev, struct entry *out);
+/*
+ * What stood at the place of @e last, as of @rev: of a directory its own newest entry, wherever that
+ * is, else the newest at its (dir, name); dead or not.
+ */
+int entry_newest(struct db *db, const struct entry *e, int64_t rev, struct entry *out);
 /* Walk @path (normalised) from the root; symlinks are not followed. -ENOENT, -ENOTDIR. */
 int entry_resolve(struct db *db, const char *path, int64_t rev, struct entry *out);
 /*
