@@ -355,10 +355,22 @@ void events_interrupt(struct event_reader *r, void *arg)
 		done(arg, -EINTR, NULL, 0);
 }
 
+/* Lock held. Whether a read would find a line: what the reader may not see is passed over, or it would wait after all. */
+static bool has_line(struct event_reader *r, struct db *db, int64_t rev)
+{
+	struct event e;
+
+	while (event_next(db, r->at, &e) == 0 && e.revision <= rev) {
+		if (may_see(db, rev, &r->who, &e))
+			return true;
+		r->at = e.id;
+	}
+	return false;
+}
+
 bool events_poll(struct event_reader *r, void (*wake)(void *arg), void *arg)
 {
 	void (*old)(void *arg);
-	struct event e;
 	struct db *db;
 	void *old_arg;
 	int64_t rev;
@@ -366,7 +378,7 @@ bool events_poll(struct event_reader *r, void (*wake)(void *arg), void *arg)
 
 	lock_take(&r->c->events.lock);
 	if (core_read_begin(r->c, &db, &rev) == 0) {
-		ready = r->missed || (event_next(db, r->at, &e) == 0 && e.revision <= rev);
+		ready = r->missed || has_line(r, db, rev);
 		core_read_end(r->c, db);
 	}
 	old = r->wake;

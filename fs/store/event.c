@@ -130,21 +130,25 @@ int event_bounds(struct db *db, int64_t *out_first, int64_t *out_last)
 int event_since(struct db *db, int64_t revision, int64_t *out_id, bool *out_missed)
 {
 	auto_stmt struct stmt *st = NULL;
-	int64_t first, last, found;
+	int64_t first, last;
 	int res = event_bounds(db, &first, &last);
 
+	/* Revisions grow with ids, so the last such commit in the order of revisions is the last in time. */
 	if (!res)
-		res = db_stmt(db, "SELECT min(id) FROM event WHERE revision > ?1", &st);
+		res = db_stmt(db,
+			      "SELECT id FROM event WHERE revision <= ?1 AND kind = ?2"
+			      " ORDER BY revision DESC, id DESC LIMIT 1",
+			      &st);
 	if (res)
 		return res;
 	stmt_int(st, 1, revision);
+	stmt_int(st, 2, EVENT_COMMIT);
 	res = stmt_step(st);
-	if (res <= 0)
-		return res ? res : -EUCLEAN;
-	found = stmt_is_null(st, 0) ? last + 1 : stmt_get_int(st, 0);
-	*out_id = found - 1;
+	if (res < 0)
+		return res;
+	*out_id = res ? stmt_get_int(st, 0) : first ? first - 1 : 0;
 	/* Ids count from 1: a first one above that means that older ones were dropped. */
-	*out_missed = first > 1 && found == first;
+	*out_missed = !res && first > 1;
 	return 0;
 }
 

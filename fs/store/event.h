@@ -40,7 +40,10 @@ struct event {
 int event_add(struct db *db, struct event *e);
 /* The first with id > @after. -ENOENT. */
 int event_next(struct db *db, int64_t after, struct event *out);
-/* The id before the first event of a revision > @revision: from there on nothing later is missed, unless *out_missed (it was dropped). */
+/*
+ * The id of the commit that made @revision, or of the last one before: what came after it, refusals and leases at that very revision
+ * included, is not missed from there on, unless *out_missed (some of it was dropped).
+ */
 int event_since(struct db *db, int64_t revision, int64_t *out_id, bool *out_missed);
 /* Lowest and highest id; 0, 0 when there is none. */
 int event_bounds(struct db *db, int64_t *out_first, int64_t *out_last);
