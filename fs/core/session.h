@@ -8,6 +8,7 @@
 #ifndef FENCE_CORE_SESSION_H
 #define FENCE_CORE_SESSION_H
 
+#include "core/content.h"
 #include "core/node.h"
 
 #include <stddef.h>
@@ -37,6 +38,11 @@ int session_rmdir(struct view *v, int64_t dir, const char *name);
 /* @flags: 0, RENAME_NOREPLACE, RENAME_EXCHANGE. */
 int session_rename(struct view *v, int64_t dir, const char *name, int64_t to_dir,
 		   const char *to_name, unsigned int flags);
+/*
+ * Before NODE_SIZE of file @id. 0: session_setattr() will not wait.  1: a large file is copied first, and @done(@arg, err) follows as that of
+ * content_open() does.
+ */
+int session_prepare_size(struct view *v, int64_t id, int64_t size, content_done_fn done, void *arg);
 /*
  * All but NODE_SIZE apply to any node and keep its id. NODE_SIZE on an unmodified file gives it a node of its own and answers -ESTALE
  * (look up again), on a staged one it truncates. @uid: a change of size or owner by an unprivileged user clears suid/sgid.

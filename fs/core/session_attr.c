@@ -131,15 +131,21 @@ static int setattr_locked(struct change_scope *t, enum entry_kind kind, int64_t 
 	return err;
 }
 
+int session_prepare_size(struct view *v, int64_t id, int64_t size, content_done_fn done, void *arg)
+{
+	return v->writable ? copyup_for_write(v, id, size == 0 ? COPYUP_EMPTY : COPYUP_CONTENT,
+					      done, arg) :
+			     0;
+}
+
 int session_setattr(struct view *v, enum entry_kind kind, int64_t id, const struct node_change *ch,
 		    uint32_t uid, struct node *out)
 {
 	struct change_scope t;
 	int err;
 
-	if ((ch->set & NODE_SIZE) && v->writable) {
-		err = copyup_for_write(v, id, ch->size == 0 ? COPYUP_EMPTY : COPYUP_CONTENT, NULL,
-				       NULL);
+	if (ch->set & NODE_SIZE) {
+		err = session_prepare_size(v, id, ch->size, NULL, NULL);
 		if (err < 0)
 			return err;
 	}

@@ -9,6 +9,7 @@
 #include "core/session.h"
 #include "core/view.h"
 #include "fuse/control.h"
+#include "fuse/copy_wait.h"
 
 #include <errno.h>
 #include <string.h>
@@ -178,6 +179,20 @@ static int setattr(struct fs *fs, const struct inode *inode, const struct node_c
 	return -ESTALE;
 }
 
+/* 0: to go on. 1: the request is parked, see copy_wait.h. */
+static int prepare_size(fuse_req_t req, struct inode *inode, const struct node_change *ch)
+{
+	struct copy_wait *w;
+
+	if (!(ch->set & NODE_SIZE) || inode->kind != INODE_FILE)
+		return 0;
+	w = copy_wait_new(req, inode);
+	if (!w)
+		return -ENOMEM;
+	return copy_wait_begun(w, session_prepare_size(inode->view, inode->id, ch->size,
+						       copy_wait_done, w));
+}
+
 void fs_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 		struct fuse_file_info *fi)
 {
@@ -186,9 +201,13 @@ void fs_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 	struct node_change ch = change_of(attr, to_set);
 	struct node n;
 	struct stat st;
-	int err = inode ? setattr(fs, inode, &ch, fuse_req_ctx(req)->uid, &n) : -ESTALE;
+	int err = inode ? prepare_size(req, inode, &ch) : -ESTALE;
 
 	(void)fi;
+	if (err == 1)
+		return;
+	if (!err)
+		err = setattr(fs, inode, &ch, fuse_req_ctx(req)->uid, &n);
 	if (err < 0) {
 		fuse_reply_err(req, -err);
 		return;

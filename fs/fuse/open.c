@@ -17,9 +17,9 @@
 #include "core/view.h"
 #include "fuse/attr.h"
 #include "fuse/backing.h"
+#include "fuse/copy_wait.h"
 #include "fuse/ctl_file.h"
 #include "fuse/events_file.h"
-#include "fuse/parked.h"
 
 #include <errno.h>
 
@@ -89,77 +89,19 @@ static void handle_release(fuse_req_t req, struct open_file *f)
 	handle_put(&f->h);
 }
 
-/*
- * An open that may have to wait for a large file to be copied first. Its completion never brings
- * content: when the copy is there, the answer is ESTALE (see above).
- */
-struct waiting_open {
-	struct parked parked;
-	struct inode *inode; /* a reference: keeps the view */
-};
-
-static void waiting_free(struct parked *p)
-{
-	struct waiting_open *w = (struct waiting_open *)p;
-
-	if (w->inode)
-		inode_put(w->inode);
-	free(w);
-}
-
-static void waiting_interrupt(struct parked *p)
-{
-	fuse_req_t req = p->req;
-
-	/* The copy goes on, and the next open will find it. */
-	if (parked_claim(p))
-		fuse_reply_err(req, EINTR);
-}
-
-static void waiting_done(void *arg, int err)
-{
-	struct parked *p = arg;
-
-	if (parked_claim(p))
-		fuse_reply_err(p->req, err < 0 ? -err : ESTALE);
-	parked_put(p);
-}
-
-static struct waiting_open *waiting_new(fuse_req_t req, struct inode *inode)
-{
-	struct waiting_open *w = calloc(1, sizeof(*w));
-
-	if (!w)
-		return NULL;
-	parked_init(&w->parked, req, waiting_interrupt, waiting_free);
-	inode_ref(inode);
-	w->inode = inode;
-	return w;
-}
-
-/* 0 with *out, -errno, or 1: waiting_done() replies (or has replied). */
+/* 0 with *out, -errno, or 1: the request is parked. */
 static int open_content(struct fs *fs, fuse_req_t req, struct inode *inode, int flags,
 			struct content **out)
 {
 	bool may_wait = (flags & O_ACCMODE) != O_RDONLY || flags & O_TRUNC;
-	struct waiting_open *w = may_wait ? waiting_new(req, inode) : NULL;
+	struct copy_wait *w = may_wait ? copy_wait_new(req, inode) : NULL;
 	int err;
 
 	if (may_wait && !w)
 		return -ENOMEM;
 	err = content_open(inode->view, inode->id, flags, fuse_req_ctx(req)->uid,
-			   atomic_load(&fs->passthrough), waiting_done, w ? &w->parked : NULL, out);
-	if (!w)
-		return err;
-	if (err == 1) {
-		parked_started(&w->parked);
-	} else {
-		/* Always won: nobody else was told of the request. */
-		(void)parked_claim(&w->parked);
-		parked_put(&w->parked);
-	}
-	parked_put(&w->parked);
-	return err;
+			   atomic_load(&fs->passthrough), copy_wait_done, w, out);
+	return w ? copy_wait_begun(w, err) : err;
 }
 
 static int open_reject(struct fs *fs, const struct inode *inode, int flags, struct content **out)
