@@ -2,7 +2,7 @@
 /*
  * XXH3-128 of content, in its canonical (big-endian) form. Layer: store.
  */
-#include "store/blob.h"
+#include "store/hash.h"
 
 #include "base/cleanup.h"
 #include "base/io.h"
@@ -57,4 +57,34 @@ int hash_fd(int fd, struct blob_hash *out, int64_t *out_size)
 void hash_buf(const void *buf, size_t len, struct blob_hash *out)
 {
 	*out = canonical(XXH3_128bits(buf, len));
+}
+
+/* A state is XXH3's own, whose alignment malloc() would not give. */
+static XXH3_state_t *inner(struct hash_state *h)
+{
+	return (XXH3_state_t *)(void *)h;
+}
+
+struct hash_state *hash_begin(void)
+{
+	XXH3_state_t *state = XXH3_createState();
+
+	if (state)
+		XXH3_128bits_reset(state);
+	return (struct hash_state *)(void *)state;
+}
+
+void hash_add(struct hash_state *h, const void *buf, size_t len)
+{
+	XXH3_128bits_update(inner(h), buf, len);
+}
+
+void hash_end(struct hash_state *h, struct blob_hash *out)
+{
+	*out = canonical(XXH3_128bits_digest(inner(h)));
+}
+
+void hash_free(struct hash_state *h)
+{
+	XXH3_freeState(inner(h));
 }
