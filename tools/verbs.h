@@ -10,6 +10,7 @@ extern const struct verb verb_acquire;
 extern const struct verb verb_cat;
 extern const struct verb verb_claim;
 extern const struct verb verb_commit;
+extern const struct verb verb_fsck;
 extern const struct verb verb_init;
 extern const struct verb verb_leases;
 extern const struct verb verb_log;

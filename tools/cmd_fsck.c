@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+#include "verbs.h"
+
+#include "exit_code.h"
+#include "fsck_content.h"
+#include "fsck_print.h"
+#include "report.h"
+#include "size.h"
+#include "store/damaged.h"
+#include "store/db.h"
+#include "store/store.h"
+#include "store/txn.h"
+#include "store_target.h"
+
+#include "base/io.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+struct check {
+	const struct args *args;
+	struct store_target target;
+	struct fsck_print print;
+	struct fsck *f; /* owned */
+	struct ctl_client ctl;
+	int64_t rate;
+};
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	stop = 1;
+}
+
+static void catch_signals(void)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+}
+
+static int tick(void *arg)
+{
+	(void)arg;
+	return stop ? -EINTR : 0;
+}
+
+static int found(void *arg, const struct fsck_finding *x)
+{
+	struct check *c = arg;
+
+	fsck_print_finding(&c->print, x);
+	return 0;
+}
+
+static int mark_here(struct check *c, const struct fsck_blob *b, bool is_good)
+{
+	struct db *db = store_writer(c->target.s);
+	int err = txn_begin(db);
+
+	if (err)
+		return err;
+	err = is_good ? damaged_unmark(db, &b->id) : damaged_mark(db, &b->id, io_now_ns());
+	if (err) {
+		txn_rollback(db);
+		return err;
+	}
+	return txn_commit(db);
+}
+
+static int mark_there(struct check *c, const struct fsck_blob *b, bool is_good)
+{
+	auto_buf struct buf req = { 0 };
+	auto_ctl_reply struct ctl_reply reply = { 0 };
+	int err;
+
+	if (c->ctl.fd < 0 && store_target_ctl(c->args, &c->target, &c->ctl))
+		return 0; /* it has said so; the finding stands all the same */
+	ctl_request_begin(&req, "damaged");
+	ctl_request_field(&req, "blob", blob_hex(b->id.b).s);
+	ctl_request_field(&req, "good", is_good ? "1" : NULL);
+	err = ctl_client_call(&c->ctl, &req, &reply);
+	if (err)
+		return err;
+	if (reply.err)
+		report_refusal(c->args, c->target.path, &reply);
+	return 0;
+}
+
+/* From now on reading it gives EIO, or no longer. */
+static int judged(void *arg, const struct fsck_blob *b, bool is_good)
+{
+	struct check *c = arg;
+
+	return c->target.is_live ? mark_there(c, b, is_good) : mark_here(c, b, is_good);
+}
+
+static int read_content(struct check *c)
+{
+	struct fsck_content content = {
+		.s = c->target.s,
+		.f = c->f,
+		.rate = c->rate,
+		.resume = args_get(c->args, "resume"),
+		.stop = &stop,
+		.judged = judged,
+		.arg = c,
+	};
+
+	return fsck_content_run(&content);
+}
+
+static int look(struct check *c)
+{
+	bool data = args_has(c->args, "data");
+	struct fsck_options opt = {
+		.is_live = c->target.is_live,
+		.is_thorough = data,
+		.fn = found,
+		.arg = c,
+		.tick = tick,
+	};
+	int err = fsck_open(c->target.s, &opt, &c->f);
+
+	if (!err)
+		err = fsck_structure(c->f);
+	if (!err && data)
+		err = read_content(c);
+	return err;
+}
+
+static int say_error(struct check *c, int err)
+{
+	const char *resume = args_get(c->args, "resume");
+
+	if (err == -EINTR && resume && args_has(c->args, "data"))
+		report_hint("interrupted; the same command goes on where it stopped");
+	else if (err == -EINTR)
+		report_hint("interrupted");
+	else if (resume && (err == -EXDEV || err == -EINVAL))
+		report_error(c->args, resume, err, "%s",
+			     err == -EXDEV ? "it belongs to a check of another store" :
+					     "it is not a file of fence fsck --resume");
+	else
+		report_error(c->args, c->target.path, err, "the check could not be finished: %s",
+			     strerror(-err));
+	return EXIT_FAILED;
+}
+
+static int run_check(struct check *c)
+{
+	int err, code;
+
+	fsck_print_begin(&c->print, c->target.path, c->target.is_live);
+	err = look(c);
+	if (err && !c->f)
+		return say_error(c, err);
+	fsck_print_totals(&c->print, fsck_totals(c->f), !err && args_has(c->args, "data"));
+	code = err ? say_error(c, err) : fsck_totals(c->f)->damage ? EXIT_DAMAGE : EXIT_OK;
+	fsck_print_end(&c->print, code);
+	return code;
+}
+
+static int run(const struct args *a)
+{
+	struct check c = { .args = a, .ctl = CTL_CLIENT_CLOSED };
+	const char *rate = args_get(a, "rate");
+	int code;
+
+	if (rate && !size_parse(rate, &c.rate))
+		return report_usage(a, "--rate %s: not a size such as 50M", rate);
+	if ((rate || args_has(a, "resume")) && !args_has(a, "data"))
+		return report_usage(a, "--rate and --resume are for --data");
+	code = store_target_open(a, a->rest[0], &c.target);
+	if (code)
+		return code;
+	catch_signals();
+	c.print.as_json = args_has(a, "json");
+	code = run_check(&c);
+	fsck_close(c.f);
+	ctl_client_close(&c.ctl);
+	store_target_close(&c.target);
+	return code;
+}
+
+static const char *const usage[] = { "[--data [--rate BYTES] [--resume FILE]] [--json] STORE|MOUNT",
+				     NULL };
+static const struct option_spec options[] = {
+	{ "data", 0, NULL, "also read all content and compare it with its hashes" },
+	{ "rate", 0, "BYTES", "read at most so much a second, such as 50M" },
+	{ "resume", 0, "FILE", "keep in FILE how far --data has come, and go on from there" },
+	OPTION_JSON,
+	OPTION_END,
+};
+static const int exits[] = { 10, 20, 0 };
+
+const struct verb verb_fsck = {
+	.name = "fsck",
+	.summary = "Check a store, mounted or not, for damage",
+	.usage = usage,
+	.about =
+		"Looks at the database and at whether all content is there; with --data also at the content\n"
+		"itself. Each finding says what was found, which version of which path it belongs to, what it\n"
+		"means, and what to do about it. Notes are no damage. Reading content that --data found damaged\n"
+		"gives EIO from then on, until a later --data finds it good again; pages that the kernel has\n"
+		"cached are not taken back.",
+	.examples =
+		"fence fsck /srv/store\nfence fsck --data --rate 50M --resume /var/tmp/check /mnt/shared",
+	.options = options,
+	.exits = exits,
+	.min_args = 1,
+	.max_args = 1,
+	.run = run,
+};
