@@ -2,8 +2,8 @@
 /*
  * .fence/events. Layer: fuse.
  *
- * Reads wait parked until there is a line; writes choose where to begin. Like ctl it has an inode of
- * its own for each lookup, so that readers do not wait for one another.
+ * Reads wait parked until there is a line; writes choose where to begin. Like ctl it has an inode
+ * of its own for each lookup, so that readers do not wait for one another.
  */
 #include "fuse/events_file.h"
 

@@ -28,8 +28,9 @@ struct handle_type {
 struct handle {
 	const struct handle_type *type;
 	/*
-	 * The kernel's one, and one for each request at work on it: with the reply the kernel is done
-	 * with a request, and RELEASE may come while the thread that sent it has yet to return.
+	 * The kernel's one, and one for each request at work on it: with the reply the kernel is
+	 * done with a request, and RELEASE may come while the thread that sent it has yet to
+	 * return.
 	 */
 	atomic_uint refs;
 	struct inode *inode;	    /* a reference */

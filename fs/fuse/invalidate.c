@@ -46,7 +46,10 @@ static void drop_session(void *arg, const char *id)
 		fuse_lowlevel_notify_inval_entry(se, CONTROL_SESSIONS, id, strlen(id));
 }
 
-/* Letting go of pages has the kernel write the changed ones back first, and unmap them: a later store faults anew. */
+/*
+ * Letting go of pages has the kernel write the changed ones back first, and unmap them: a later
+ * store faults anew.
+ */
 static void flush_file(void *arg, const struct view *v, int64_t id)
 {
 	struct fs *fs = arg;
