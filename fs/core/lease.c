@@ -269,9 +269,8 @@ void lease_claimed(struct core *c, const char *path, int64_t token, const char *
 		e->highest = token;
 		strcpy(e->other, owner);
 	}
+	lease_write_ends_locked(c, list, NULL, NULL);
 	lock_drop(&t->lock);
-	if (list) {
-		lease_write_ends(c, list, NULL, NULL);
+	if (list)
 		lease_kick(c);
-	}
 }

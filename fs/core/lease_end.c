@@ -68,21 +68,19 @@ static void ends_done(struct core *c, struct job *j)
 
 static const struct job_ops ends_job = { .apply = ends_apply, .done = ends_done };
 
-void lease_write_ends(struct core *c, struct ended *list, lease_done_fn done, void *arg)
+int lease_write_ends_locked(struct core *c, struct ended *list, lease_done_fn done, void *arg)
 {
 	struct ending *m;
 	int err;
 
 	if (!list)
-		return;
+		return 0;
 	m = calloc(1, sizeof(*m));
 	err = m ? core_busy_begin(c) : -ENOMEM;
 	if (err < 0) {
 		free(m);
 		free_list(list);
-		if (done)
-			done(arg, err, NULL);
-		return;
+		return err;
 	}
 	lease_info_of(list->lease, &m->last);
 	m->job.ops = &ends_job;
@@ -90,6 +88,7 @@ void lease_write_ends(struct core *c, struct ended *list, lease_done_fn done, vo
 	m->done = done;
 	m->arg = arg;
 	committer_submit(c, &m->job);
+	return 0;
 }
 
 /* Lock held. The lease that @token and @owner name, if it is alive. */
@@ -213,6 +212,13 @@ static int release_locked(struct lease_table *t, const char *path, int64_t token
 	return err < 0 ? err : lease_end_locked(t, l, EVENT_RELEASE, list);
 }
 
+static void tell_force(struct ended *e, const char *path, const char *by)
+{
+	strcpy(e->other, by);
+	log_warning("lease of %s on %s (token %lld) released by force by uid %u (%s)",
+		    e->lease->owner, path, (long long)e->lease->token, e->by_uid, by);
+}
+
 void lease_release(struct core *c, const char *path, int64_t token, const char *owner, bool force,
 		   uint32_t uid, lease_done_fn done, void *arg)
 {
@@ -221,17 +227,14 @@ void lease_release(struct core *c, const char *path, int64_t token, const char *
 
 	lock_take(&c->leases.lock);
 	err = release_locked(&c->leases, path, token, owner, force, &list);
+	if (!err) {
+		list->by_uid = uid;
+		if (force)
+			tell_force(list, path, owner);
+		err = lease_write_ends_locked(c, list, done, arg);
+	}
 	lock_drop(&c->leases.lock);
-	if (err < 0) {
+	if (err < 0)
 		done(arg, err, NULL);
-		return;
-	}
-	list->by_uid = uid;
-	if (force) {
-		strcpy(list->other, owner);
-		log_warning("lease of %s on %s (token %lld) released by force by uid %u (%s)",
-			    list->lease->owner, path, (long long)list->lease->token, uid, owner);
-	}
-	lease_write_ends(c, list, done, arg);
 	lease_kick(c);
 }

@@ -49,8 +49,12 @@ bool path_stands_against(const char *a, const char *b);
 void lease_info_of(const struct lease *l, struct lease_info *out);
 void lease_free(struct lease *l);
 
-/* No lock held. Writes the ends down; done (may be NULL) after the last is durable. */
-void lease_write_ends(struct core *c, struct ended *list, lease_done_fn done, void *arg);
+/*
+ * The lock is held since they left the table, so that the end of a lease stands in the record before the grant of the next. Consumes
+ * @list (may be NULL); @done (may be NULL) is called after the last is durable, by the committer. -errno: they will not be written down,
+ * and @done will not be called.
+ */
+int lease_write_ends_locked(struct core *c, struct ended *list, lease_done_fn done, void *arg);
 /* No lock held: grants what can be granted, answers what does not wait. */
 void lease_kick(struct core *c);
 

@@ -106,8 +106,8 @@ static void let_go(struct core *c, const struct waiter *w)
 	l = lease_find_locked(t, w->path);
 	if (l && l->token == w->token)
 		lease_end_locked(t, l, EVENT_RELEASE, &list);
+	lease_write_ends_locked(c, list, NULL, NULL);
 	lock_drop(&t->lock);
-	lease_write_ends(c, list, NULL, NULL);
 }
 
 static void grant_done(struct core *c, struct job *j)
@@ -203,6 +203,7 @@ void lease_kick(struct core *c)
 
 	lock_take(&t->lock);
 	lease_collect_expired_locked(t, &expired);
+	lease_write_ends_locked(c, expired, NULL, NULL);
 	for (w = t->first; w; w = w->next) {
 		if (w->granting || w->canceled || !may_grant_locked(t, w))
 			continue;
@@ -212,7 +213,6 @@ void lease_kick(struct core *c)
 	}
 	given_up = take_given_up(t);
 	lock_drop(&t->lock);
-	lease_write_ends(c, expired, NULL, NULL);
 	answer_given_up(c, given_up);
 }
 
@@ -293,8 +293,8 @@ void lease_conversation_ended(struct core *c, const struct ctl *ctl)
 	lock_take(&c->leases.lock);
 	while (end_conversation_locked(&c->leases, ctl, &list))
 		;
+	lease_write_ends_locked(c, list, NULL, NULL);
 	lock_drop(&c->leases.lock);
-	lease_write_ends(c, list, NULL, NULL);
 	lease_kick(c);
 }
 
