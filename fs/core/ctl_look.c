@@ -298,24 +298,6 @@ static int list_reject(struct ctl_call *call, const struct list_args *a)
 	return err == -ENOENT ? 0 : err;
 }
 
-struct version_search {
-	int64_t after; /* row; INT64_MAX: from the newest */
-	bool passed;
-	struct entry found;
-};
-
-static int next_version(void *arg, const struct entry *e)
-{
-	struct version_search *v = arg;
-
-	if (v->passed) {
-		v->found = *e;
-		return 1;
-	}
-	v->passed = e->row == v->after;
-	return 0;
-}
-
 /* A hash lets one try what the content might be: it is for who may read it (P8). */
 static void version_hash(struct ctl_reply *r, struct db *db, const struct entry *e)
 {
@@ -330,7 +312,7 @@ static void version_hash(struct ctl_reply *r, struct db *db, const struct entry 
 }
 
 static void version_reply(struct ctl_reply *r, struct db *db, const struct entry *e,
-			  const struct caller *who)
+			  const struct entry_visible *visible, const struct caller *who)
 {
 	struct entry_origin *origin = malloc(sizeof(*origin));
 	struct entry access;
@@ -352,19 +334,22 @@ static void version_reply(struct ctl_reply *r, struct db *db, const struct entry
 		reply_str(r, "owner", origin->owner);
 		reply_str(r, "op", origin->op);
 	}
-	if (e->died)
-		reply_int(r, "until", e->died);
-	reply_int(r, "current", !e->died);
+	if (visible->from > e->born) /* it came with its directory */
+		reply_int(r, "from", visible->from);
+	if (visible->until != INT64_MAX)
+		reply_int(r, "until", visible->until);
+	reply_int(r, "current", visible->until == INT64_MAX);
 	free(origin);
 }
 
 static int list_version(struct ctl_call *call, const struct list_args *a)
 {
-	struct version_search v = { .passed = !a->after };
+	struct entry_visible visible;
 	struct permission_target t;
+	int64_t rev, after;
+	struct entry e;
 	struct db *db;
-	int64_t rev;
-	int err = after_number(a, 0, &v.after);
+	int err = after_number(a, 0, &after);
 
 	if (!err)
 		err = core_read_begin(call->ctl->c, &db, &rev);
@@ -372,13 +357,15 @@ static int list_version(struct ctl_call *call, const struct list_args *a)
 		return err;
 	err = permission_walk(db, rev, &call->ctl->who, a->path, &t);
 	if (!err || err == -ENOTDIR)
-		err = entry_history(db, a->path, next_version, &v);
-	if (err == 1)
-		version_reply(&call->reply, db, &v.found, &call->ctl->who);
+		err = entry_history_next(db, a->path, after, &e, &visible);
+	if (!err)
+		version_reply(&call->reply, db, &e, &visible, &call->ctl->who);
 	core_read_end(call->ctl->c, db);
-	if (err == 0)
+	if (err == -ENOENT) {
 		list_end(call);
-	return err < 0 ? err : 0;
+		err = 0;
+	}
+	return err;
 }
 
 static int list_event(struct ctl_call *call, const struct list_args *a)

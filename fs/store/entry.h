@@ -99,6 +99,13 @@ int entry_xattr_each(struct db *db, int64_t row, entry_xattr_fn fn, void *arg);
  */
 typedef int (*entry_version_fn)(void *arg, const struct entry *e);
 int entry_history(struct db *db, const char *path, entry_version_fn fn, void *arg);
+/* The revisions between which a version was at the path, as it was seen there last; INT64_MAX: it still is. */
+struct entry_visible {
+	int64_t from, until;
+};
+/* One of them: the first after the one of row @after (0: the newest). -ENOENT. */
+int entry_history_next(struct db *db, const char *path, int64_t after, struct entry *out,
+		       struct entry_visible *out_visible);
 /* Version @seq of @path (the newest row with that number). -ENOENT. */
 int entry_version(struct db *db, const char *path, int64_t seq, struct entry *out);
 

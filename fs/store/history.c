@@ -190,8 +190,8 @@ int history_seq(struct db *db, const struct history *h, const char *name, int64_
 }
 
 struct version {
-	int64_t row, since; /* entry, and the revision from which it was visible at the path */
-	int64_t seq;
+	int64_t row, seq;
+	int64_t since, until; /* the revisions between which it was visible at the path */
 };
 
 struct versions {
@@ -208,7 +208,6 @@ static int add_version(void *arg, struct stmt *st, int64_t from, int64_t until)
 {
 	struct versions *vs = arg;
 
-	(void)until;
 	if (vs->n == vs->room) {
 		size_t room = vs->room ? 2 * vs->room : 16;
 		struct version *v = realloc(vs->v, room * sizeof(*v));
@@ -218,7 +217,10 @@ static int add_version(void *arg, struct stmt *st, int64_t from, int64_t until)
 		vs->v = v;
 		vs->room = room;
 	}
-	vs->v[vs->n++] = (struct version){ stmt_get_int(st, 2), from, stmt_get_int(st, 5) };
+	vs->v[vs->n++] = (struct version){ .row = stmt_get_int(st, 2),
+					   .seq = stmt_get_int(st, 5),
+					   .since = from,
+					   .until = until };
 	return 0;
 }
 
@@ -284,6 +286,28 @@ int entry_history(struct db *db, const char *path, entry_version_fn fn, void *ar
 			res = fn(arg, &e);
 	}
 	return res;
+}
+
+int entry_history_next(struct db *db, const char *path, int64_t after, struct entry *out,
+		       struct entry_visible *out_visible)
+{
+	__attribute__((cleanup(cleanup_versions))) struct versions vs = { 0 };
+	int err = collect(db, path, &vs);
+	size_t i = 0;
+
+	if (err)
+		return err;
+	if (after) {
+		while (i < vs.n && vs.v[i].row != after)
+			i++;
+		i++;
+	}
+	if (i >= vs.n)
+		return -ENOENT;
+	err = entry_by_row(db, vs.v[i].row, out);
+	if (!err)
+		*out_visible = (struct entry_visible){ vs.v[i].since, vs.v[i].until };
+	return err;
 }
 
 int entry_version(struct db *db, const char *path, int64_t seq, struct entry *out)
