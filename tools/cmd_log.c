@@ -7,12 +7,46 @@
 #include "report.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 static const struct table_column columns[] = {
 	{ "version", "VERSION", 1 }, { "revision", "REVISION", 1 }, { "at", "TIME", 0 },
 	{ "kind", "KIND", 0 },	     { "size", "SIZE", 1 },	    { "token", "TOKEN", 1 },
 	{ "owner", "OWNER", 0 },     { "hash", "HASH", 0 },	    { NULL, NULL, 0 },
 };
+
+struct log {
+	struct table table; /* owned */
+	char removed[32];   /* the revision that removed the newest version; "": it is there */
+	int n;
+};
+
+static void add_version(void *arg, const struct ctl_reply *r)
+{
+	struct log *log = arg;
+	const char *current = ctl_reply_get(r, "current");
+	const char *until = ctl_reply_get(r, "until");
+
+	if (!log->n++ && current && strcmp(current, "0") == 0 && until)
+		snprintf(log->removed, sizeof(log->removed), "%s", until);
+	table_add(&log->table, r);
+}
+
+static int print_people(const struct list_query *q, int *out_n)
+{
+	struct log log = { .n = 0 };
+	int code;
+
+	table_init(&log.table, columns);
+	code = list_each(q, add_version, &log);
+	if (*log.removed)
+		printf("(gone since revision %s)\n", log.removed);
+	table_print(&log.table);
+	table_fini(&log.table);
+	*out_n = log.n;
+	return code;
+}
 
 static int run(const struct args *a)
 {
@@ -26,7 +60,7 @@ static int run(const struct args *a)
 
 	if (code)
 		return code;
-	code = args_has(a, "json") ? list_print_json(&q, &n) : list_print_table(&q, columns, &n);
+	code = args_has(a, "json") ? list_print_json(&q, &n) : print_people(&q, &n);
 	if (code == EXIT_OK && n == 0)
 		return report_error(a, a->rest[0], ENOENT, "never had a version");
 	return code;
@@ -40,7 +74,10 @@ const struct verb verb_log = {
 	.name = "log",
 	.summary = "List the versions of a path, newest first",
 	.usage = usage,
-	.about = "PATH need not exist any more.",
+	.about =
+		"PATH need not exist any more. Of a directory, versions are changes of its mode, owner or\n"
+		"attributes; what happened beneath it is told by fence timeline. HASH is the XXH3-128 of the\n"
+		"content.",
 	.examples = "fence log /mnt/shared/reports/a.csv",
 	.options = options,
 	.exits = exits,

@@ -7,9 +7,11 @@
 
 extern const struct verb verb_abort;
 extern const struct verb verb_acquire;
+extern const struct verb verb_at;
 extern const struct verb verb_cat;
 extern const struct verb verb_claim;
 extern const struct verb verb_commit;
+extern const struct verb verb_diff;
 extern const struct verb verb_fsck;
 extern const struct verb verb_init;
 extern const struct verb verb_leases;
@@ -20,11 +22,14 @@ extern const struct verb verb_put;
 extern const struct verb verb_rejects;
 extern const struct verb verb_release;
 extern const struct verb verb_renew;
+extern const struct verb verb_restore;
 extern const struct verb verb_rm;
 extern const struct verb verb_run;
 extern const struct verb verb_sessions;
 extern const struct verb verb_show;
+extern const struct verb verb_timeline;
 extern const struct verb verb_umount;
 extern const struct verb verb_version;
+extern const struct verb verb_watch;
 
 #endif
