@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "core/change_scope.h"
 #include "core/copyup.h"
+#include "core/trust.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -55,6 +56,8 @@ int content_of_blob(struct core *core, struct db *db, const struct blob_id *id, 
 		return -ENOMEM;
 	if (id && !fresh) {
 		err = blob_get(db, id, true, &info);
+		if (!err)
+			err = trust_blob(core, db, &info);
 		if (!err && info.is_inline) {
 			c->data = info.data;
 			c->len = (size_t)info.size;
@@ -67,6 +70,7 @@ int content_of_blob(struct core *core, struct db *db, const struct blob_id *id, 
 	if (!id)
 		c->data = calloc(1, 1);
 	if (err < 0) {
+		c->data = c->data ? c->data : info.data;
 		content_free(c);
 		return damaged(id, err);
 	}

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "core/change_scope.h"
+#include "core/trust.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -54,20 +55,21 @@ static int examine(struct change_scope *t, struct copyup *c)
 	return 0;
 }
 
-static int copy_content(struct store *store, struct db *db, const struct copyup *c, int to)
+static int copy_content(struct core *core, struct db *db, const struct copyup *c, int to)
 {
-	struct blob_info info;
+	struct blob_info info = { .data = NULL };
 	auto_free void *data = NULL;
 	auto_fd int from = -1;
 	int err = blob_get(db, &c->from, true, &info);
 
-	if (!err && info.is_inline) {
-		data = info.data;
+	data = info.data;
+	if (!err)
+		err = trust_blob(core, db, &info);
+	if (!err && info.is_inline)
 		return io_pwrite_all(to, data, (size_t)info.size, 0);
-	}
 	if (err < 0 && err != -ENOENT) /* sealed by this session, not recorded yet */
 		return err;
-	err = blob_open(store, &c->from, c->size, &from);
+	err = blob_open(core->store, &c->from, c->size, &from);
 	return err < 0 ? err : io_copy(from, to, c->size);
 }
 
@@ -98,7 +100,7 @@ static int make_copy(struct copyup *c)
 	if (c->has_blob) {
 		err = core_read_begin(core, &db, &rev);
 		if (!err) {
-			err = copy_content(core->store, db, c, fd);
+			err = copy_content(core, db, c, fd);
 			core_read_end(core, db);
 		}
 	}

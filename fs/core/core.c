@@ -12,6 +12,7 @@
 #include "core/commit.h"
 #include "core/housekeeper.h"
 #include "core/session_impl.h"
+#include "core/trust.h"
 #include "store/record.h"
 #include "store/store.h"
 
@@ -107,6 +108,8 @@ int core_start(struct store *store, const struct core_options *opt,
 	if (!c)
 		return -ENOMEM;
 	err = load_revision(c);
+	if (!err)
+		err = trust_init(c);
 	if (!err)
 		err = lease_table_init(c);
 	if (!err)

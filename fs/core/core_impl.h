@@ -41,6 +41,7 @@ struct core {
 	struct session_table sessions;
 	struct lease_table leases;
 	struct event_hub events;
+	atomic_bool has_damage; /* some content is marked: see trust.h */
 	struct snapshot_list snapshots;
 	struct versions *versions; /* owned */
 	pthread_t housekeeper;

@@ -35,6 +35,7 @@ static const struct verb verbs[] = {
 	{ "stat", "path", "", ctl_stat },
 	{ "reset", "path token", "owner", ctl_reset },
 	{ "list", "kind", "after path", ctl_list },
+	{ "damaged", "blob", "good", ctl_damaged },
 };
 
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))
@@ -69,6 +70,7 @@ const char ctl_help[] =
 	"  stat    path=P\n"
 	"  list    kind=session|lease|reject|version|event [path=P] [after=ID]\n"
 	"  reset   path=P token=T          (root)\n"
+	"  damaged blob=ID [good=1]        (root; fence fsck)\n"
 	"\n"
 	"Sessions and leases taken here end when this file is closed, unless taken with keep=1.\n";
 
