@@ -143,9 +143,9 @@ int fsck_read(struct store *s, const struct fsck_blob *b, int (*pace)(void *arg,
 		*out = memcmp(hash.b, b->hash.b, sizeof(hash.b)) == 0 ? FSCK_GOOD : FSCK_BAD_HASH;
 	else if (err == -ENOENT)
 		*out = FSCK_MISSING;
-	else if (err == -EUCLEAN)
+	else if (err == -EUCLEAN || err == -ELOOP)
 		*out = FSCK_BAD_SIZE;
-	else if (err == -EIO || err == -ELOOP || err == -EACCES)
+	else if (err == -EIO || err == -EACCES)
 		*out = FSCK_UNREADABLE;
 	else
 		return err; /* ours, not the content's; or pace wants to stop */

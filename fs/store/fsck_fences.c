@@ -71,10 +71,10 @@ static int check_fields(struct fsck *f)
 }
 
 /*
- * Was the fence of @path lowered on purpose? 1: it was, or may have been, since the record does not
- * reach back to the beginning.
+ * Was a fence ever lowered on purpose? 1: it was, or may have been, since the record does not reach
+ * back to the beginning. On which path does not matter: a directory may have moved since.
  */
-static int was_reset(struct fsck *f, const char *path)
+static int was_reset(struct fsck *f)
 {
 	auto_stmt struct stmt *st = NULL;
 	int64_t first, last;
@@ -83,17 +83,11 @@ static int was_reset(struct fsck *f, const char *path)
 	if (!res && first > 1)
 		return 1;
 	if (!res)
-		res = db_stmt(f->db, "SELECT path FROM event WHERE kind = ?1", &st);
+		res = db_stmt(f->db, "SELECT 1 FROM event WHERE kind = ?1 LIMIT 1", &st);
 	if (res)
 		return res;
 	stmt_int(st, 1, EVENT_RESET);
-	while ((res = stmt_step(st)) > 0) {
-		char top[FENCE_PATH_MAX + 1];
-
-		if (stmt_get_str(st, 0, top, sizeof(top)) == 0 && path_is_within(path, top))
-			return 1;
-	}
-	return res;
+	return stmt_step(st);
 }
 
 /* The directory whose files are looked at. */
@@ -136,7 +130,7 @@ static int check_one(struct fsck *f, struct stmt *st, void *arg)
 		return err;
 	if (token <= own.token)
 		return 0;
-	err = was_reset(f, path);
+	err = was_reset(f);
 	if (err)
 		return err < 0 ? err : 0;
 	fsck_finding_init(&x, FSCK_FENCE_LOW,
