@@ -15,22 +15,29 @@
 /* A worker is busy for as long as one request copies; the kernel asks again for the rest. */
 #define COPY_MAX (64 * 1024 * 1024)
 
-static void read_inline(fuse_req_t req, struct open_file *f, size_t size, size_t off)
+static void read_inline(fuse_req_t req, const struct content *c, size_t size, size_t off)
 {
 	size_t len = 0;
-	const char *data = content_data(f->content, &len);
+	const char *data = content_data(c, &len);
 
 	if (off > len)
 		off = len;
-	handle_get(&f->h);
 	fuse_reply_buf(req, data + off, size < len - off ? size : len - off);
-	handle_put(&f->h);
+}
+
+static void read_file(fuse_req_t req, int fd, size_t size, off_t off)
+{
+	struct fuse_bufvec buf = FUSE_BUFVEC_INIT(size);
+
+	buf.buf[0].flags = FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK | FUSE_BUF_FD_RETRY;
+	buf.buf[0].fd = fd;
+	buf.buf[0].pos = off;
+	fuse_reply_data(req, &buf, 0);
 }
 
 void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
 	struct open_file *f = open_file_of(fi);
-	struct fuse_bufvec buf = FUSE_BUFVEC_INIT(size);
 
 	(void)ino;
 	if (events_file_is(fi)) {
@@ -41,14 +48,13 @@ void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse
 		ctl_file_read(req, size, fi);
 		return;
 	}
-	if (content_fd(f->content) < 0) {
-		read_inline(req, f, size, (size_t)off);
-		return;
-	}
-	buf.buf[0].flags = FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK | FUSE_BUF_FD_RETRY;
-	buf.buf[0].fd = content_fd(f->content);
-	buf.buf[0].pos = off;
-	fuse_reply_data(req, &buf, 0);
+	/* The reply is made from what the handle holds: memory, or a descriptor for splice. */
+	handle_get(&f->h);
+	if (content_fd(f->content) < 0)
+		read_inline(req, f->content, size, (size_t)off);
+	else
+		read_file(req, content_fd(f->content), size, off);
+	handle_put(&f->h);
 }
 
 /* The kernel has made O_APPEND an offset, under the inode's lock. */
