@@ -10,8 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DEFAULT_TTL "30s"
-#define FOR_EVER    "3650d"
+#define FOR_EVER "3650d"
 
 static void make_request(const struct lease_query *q, const char *wait, struct buf *req)
 {
@@ -19,7 +18,7 @@ static void make_request(const struct lease_query *q, const char *wait, struct b
 
 	ctl_request_begin(req, "acquire");
 	ctl_request_field(req, "path", q->target->path);
-	ctl_request_field(req, "ttl", ttl ? ttl : DEFAULT_TTL);
+	ctl_request_field(req, "ttl", ttl ? ttl : LEASE_TTL);
 	ctl_request_field(req, "wait", wait);
 	ctl_request_field(req, "owner", q->owner);
 	if (q->keep)

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define LEASE_TTL "30s" /* where --ttl is not given */
+
 #define OPTION_TTL                                                                           \
 	{                                                                                    \
 		"ttl", 0, "TIME", "how long the lease lasts without a renewal; default: 30s" \

@@ -8,11 +8,17 @@
 #include <stdbool.h>
 #include <string.h>
 
-static const char *last_component(const char *path)
+/* The last component of @path and its length; "/" at the end does not count. */
+static const char *last_component(const char *path, size_t *out_len)
 {
-	const char *slash = strrchr(path, '/');
+	size_t end = strlen(path), start;
 
-	return slash ? slash + 1 : path;
+	while (end > 0 && path[end - 1] == '/')
+		end--;
+	for (start = end; start > 0 && path[start - 1] != '/';)
+		start--;
+	*out_len = end - start;
+	return path + start;
 }
 
 /*
@@ -21,8 +27,14 @@ static const char *last_component(const char *path)
  */
 static bool is_named(const char *name, const char *path, const char *held)
 {
-	return name && path && strcmp(path, held) == 0 &&
-	       strcmp(last_component(name), last_component(held)) == 0;
+	size_t named, last;
+	const char *a, *b;
+
+	if (!name || !path || strcmp(path, held) != 0)
+		return false;
+	a = last_component(name, &named);
+	b = last_component(held, &last);
+	return named == last && memcmp(a, b, last) == 0;
 }
 
 /* (set [on HELD_PATH] by OWNER at TIME) */

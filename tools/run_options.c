@@ -38,13 +38,13 @@ static int parse_on_loss(struct run_options *o)
 	return report_usage(o->args, "--on-loss is term or ignore, not \"%s\"", s);
 }
 
-static int parse_kill_after(struct run_options *o)
+static int parse_time(const struct args *a, const char *name, const char *otherwise, int64_t *out)
 {
-	const char *s = args_get(o->args, "kill-after");
+	const char *s = args_get(a, name);
 
-	if (duration_parse(s ? s : KILL_AFTER, &o->kill_after))
+	if (duration_parse(s ? s : otherwise, out))
 		return EXIT_OK;
-	return report_usage(o->args, "\"%s\" is not a time such as 5s, 1m30s, 500ms", s);
+	return report_usage(a, "\"%s\" is not a time such as 5s, 1m30s, 500ms", s);
 }
 
 static int parse_held_code(struct run_options *o)
@@ -88,7 +88,9 @@ int run_options_parse(const struct args *a, struct run_options *out)
 	int code = parse_on_loss(&o);
 
 	if (code == EXIT_OK)
-		code = parse_kill_after(&o);
+		code = parse_time(a, "kill-after", KILL_AFTER, &o.kill_after);
+	if (code == EXIT_OK)
+		code = parse_time(a, "ttl", LEASE_TTL, &o.ttl);
 	if (code == EXIT_OK)
 		code = parse_held_code(&o);
 	if (code == EXIT_OK)

@@ -10,12 +10,12 @@
 
 struct run_options {
 	const struct args *args;
-	const char *path;   /* as given */
-	char **command;	    /* owned array of borrowed words, NULL-terminated */
-	const char *token;  /* NULL: a lease is taken, and its token used */
-	bool ignores_loss;  /* --on-loss ignore */
-	int64_t kill_after; /* ns */
-	int held_code;	    /* -E; -1: not given */
+	const char *path;	 /* as given */
+	char **command;		 /* owned array of borrowed words, NULL-terminated */
+	const char *token;	 /* NULL: a lease is taken, and its token used */
+	bool ignores_loss;	 /* --on-loss ignore */
+	int64_t ttl, kill_after; /* ns */
+	int held_code;		 /* -E; -1: not given */
 };
 
 /* 0, or the exit code. */

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #define SECOND	    INT64_C(1000000000)
-#define LOOK_EVERY  (10 * SECOND) /* without a lease */
 #define RETRY_AFTER SECOND
 
 struct run_renew {
@@ -60,8 +59,6 @@ static void arm(const struct run_renew *r, int64_t after)
 
 static int64_t interval(const struct run_renew *r)
 {
-	if (!r->s->has_lease)
-		return LOOK_EVERY;
 	return r->s->ttl / 3 > 1000000 ? r->s->ttl / 3 : 1000000;
 }
 

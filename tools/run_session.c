@@ -89,6 +89,7 @@ int run_session_open(const struct run_options *opt, struct run_session *out)
 	int code;
 
 	s.opt = opt;
+	s.ttl = opt->ttl;
 	code = client_open(opt->args, opt->path, &s.target, &s.ctl);
 	if (code)
 		return own_code(code);

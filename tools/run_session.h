@@ -20,7 +20,7 @@ struct run_session {
 	struct buf owner, view; /* owned; view: absolute path of the session's directory */
 	char token[24], id[65];
 	bool has_lease;
-	int64_t ttl; /* ns; of the lease */
+	int64_t ttl; /* ns; of the lease, or of the one that is not taken */
 };
 
 #define RUN_SESSION_NONE                 \
