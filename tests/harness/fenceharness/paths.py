@@ -62,6 +62,7 @@ def program_env(extra=None) -> dict:
     env["LC_ALL"] = "C.UTF-8"
     env.setdefault("ASAN_OPTIONS", "abort_on_error=0:detect_leaks=1:detect_stack_use_after_return=1")
     env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
-    env.setdefault("TSAN_OPTIONS", "second_deadlock_stack=1")
+    quiet = source_dir() / "tests/harness/tsan.supp"
+    env.setdefault("TSAN_OPTIONS", f"second_deadlock_stack=1:suppressions={quiet}")
     env.update(extra or {})
     return env
