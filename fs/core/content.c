@@ -39,7 +39,7 @@ static void content_free(struct content *c)
 
 static int damaged(const struct blob_id *id, int err)
 {
-	if (err != -ENOENT && err != -EUCLEAN)
+	if (err != -ENOENT && err != -EUCLEAN && err != -ELOOP)
 		return err;
 	log_error("blob %s is missing or has the wrong size: run fence fsck", blob_hex(id->b).s);
 	return -EIO;
