@@ -8,6 +8,7 @@
 #include "size.h"
 #include "store/damaged.h"
 #include "store/db.h"
+#include "store/fsck_repair.h"
 #include "store/store.h"
 #include "store/txn.h"
 #include "store_target.h"
@@ -16,13 +17,16 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct check {
 	const struct args *args;
 	struct store_target target;
 	struct fsck_print print;
-	struct fsck *f; /* owned */
+	struct fsck *f;		/* owned */
+	struct fsck_plan *plan; /* owned; NULL without --repair */
 	struct ctl_client ctl;
 	int64_t rate;
 };
@@ -54,7 +58,7 @@ static int found(void *arg, const struct fsck_finding *x)
 	struct check *c = arg;
 
 	fsck_print_finding(&c->print, x);
-	return 0;
+	return c->plan ? fsck_plan_add(c->plan, x) : 0;
 }
 
 static int mark_here(struct check *c, const struct fsck_blob *b, bool is_good)
@@ -151,6 +155,59 @@ static int say_error(struct check *c, int err)
 	return EXIT_FAILED;
 }
 
+static bool has_agreed(const struct check *c)
+{
+	char answer[16];
+
+	if (args_has(c->args, "yes"))
+		return true;
+	if (!isatty(STDIN_FILENO) || c->print.as_json) {
+		report_hint("nothing was changed; to do what is said above: --repair --yes");
+		return false;
+	}
+	fprintf(stderr, "fence: do all this? [y/N] ");
+	return fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+/* What a repair would do was told with each finding. */
+static int repair(struct check *c)
+{
+	struct fsck_plan *plan = c->plan;
+	struct errmsg err = { "" };
+	int r = -EUCLEAN;
+
+	if (fsck_plan_size(plan) == 0 && !fsck_plan_is_hopeless(plan))
+		return EXIT_DAMAGE;
+	if (!fsck_plan_is_hopeless(plan) && !has_agreed(c))
+		return EXIT_DAMAGE;
+	r = fsck_repair(c->target.s, plan, &err);
+	if (r) {
+		report_error(c->args, c->target.path, r, "%s", err.s);
+		return r == -EUCLEAN ? EXIT_DAMAGE : EXIT_FAILED;
+	}
+	report_hint("repaired %zu; what was changed is written down in %s/%s", fsck_plan_size(plan),
+		    c->target.path, FSCK_LOST_FOUND);
+	return EXIT_OK;
+}
+
+/* What is left to find after a repair. */
+static int look_again(struct check *c)
+{
+	struct check again = { .args = c->args, .print.as_json = false };
+	struct fsck_options opt = { .fn = found, .arg = &again, .tick = tick };
+	int err = fsck_open(c->target.s, &opt, &again.f), code = EXIT_FAILED;
+
+	again.print.is_silent = c->print.as_json;
+	if (!err)
+		err = fsck_structure(again.f);
+	if (err)
+		code = say_error(c, err);
+	else
+		code = fsck_totals(again.f)->damage ? EXIT_DAMAGE : EXIT_OK;
+	fsck_close(again.f);
+	return code;
+}
+
 static int run_check(struct check *c)
 {
 	int err, code;
@@ -161,6 +218,10 @@ static int run_check(struct check *c)
 		return say_error(c, err);
 	fsck_print_totals(&c->print, fsck_totals(c->f), !err && args_has(c->args, "data"));
 	code = err ? say_error(c, err) : fsck_totals(c->f)->damage ? EXIT_DAMAGE : EXIT_OK;
+	if (code == EXIT_DAMAGE && c->plan)
+		code = repair(c);
+	if (code == EXIT_OK && c->plan && fsck_totals(c->f)->damage)
+		code = look_again(c);
 	fsck_print_end(&c->print, code);
 	return code;
 }
@@ -173,6 +234,8 @@ static int run(const struct args *a)
 
 	if (rate && !size_parse(rate, &c.rate))
 		return report_usage(a, "--rate %s: not a size such as 50M", rate);
+	if (args_has(a, "yes") && !args_has(a, "repair"))
+		return report_usage(a, "--yes is for --repair");
 	if ((rate || args_has(a, "resume")) && !args_has(a, "data"))
 		return report_usage(a, "--rate and --resume are for --data");
 	code = store_target_open(a, a->rest[0], &c.target);
@@ -180,7 +243,17 @@ static int run(const struct args *a)
 		return code;
 	catch_signals();
 	c.print.as_json = args_has(a, "json");
-	code = run_check(&c);
+	c.print.with_plan = args_has(a, "repair");
+	if (args_has(a, "repair"))
+		c.plan = fsck_plan_new();
+	if (c.plan && c.target.is_live) {
+		report_error(a, c.target.path, -EBUSY,
+			     "a repair needs the store to itself: unmount it first");
+		code = EXIT_FAILED;
+	} else {
+		code = run_check(&c);
+	}
+	fsck_plan_free(c.plan);
 	fsck_close(c.f);
 	ctl_client_close(&c.ctl);
 	store_target_close(&c.target);
@@ -193,6 +266,8 @@ static const struct option_spec options[] = {
 	{ "data", 0, NULL, "also read all content and compare it with its hashes" },
 	{ "rate", 0, "BYTES", "read at most so much a second, such as 50M" },
 	{ "resume", 0, "FILE", "keep in FILE how far --data has come, and go on from there" },
+	{ "repair", 0, NULL, "move what is wrong aside, on a store that is not mounted" },
+	{ "yes", 'y', NULL, "do not ask before the repair" },
 	OPTION_JSON,
 	OPTION_END,
 };
@@ -207,7 +282,11 @@ const struct verb verb_fsck = {
 		"itself. Each finding says what was found, which version of which path it belongs to, what it\n"
 		"means, and what to do about it. Notes are no damage. Reading content that --data found damaged\n"
 		"gives EIO from then on, until a later --data finds it good again; pages that the kernel has\n"
-		"cached are not taken back.",
+		"cached are not taken back.\n"
+		"\n"
+		"--repair says with each finding what it would do, and asks. Nothing is deleted: files of damaged\n"
+		"content go to STORE/lost+found, versions that collide with others or could not be reached to\n"
+		"lost+found in the tree, and STORE/lost+found/repair-TIME has each row as it was.",
 	.examples =
 		"fence fsck /srv/store\nfence fsck --data --rate 50M --resume /var/tmp/check /mnt/shared",
 	.options = options,

@@ -93,6 +93,8 @@ void fsck_print_finding(struct fsck_print *p, const struct fsck_finding *x)
 {
 	auto_buf struct buf line = { 0 };
 
+	if (p->is_silent)
+		return;
 	if (p->as_json) {
 		print_json(&p->json, x);
 		return;
@@ -104,6 +106,10 @@ void fsck_print_finding(struct fsck_print *p, const struct fsck_finding *x)
 	buf_str(&line, x->consequence);
 	buf_str(&line, "\n    remedy: ");
 	buf_str(&line, x->remedy);
+	if (p->with_plan && x->action) {
+		buf_str(&line, "\n    repair: ");
+		buf_str(&line, fsck_action_text(x->action));
+	}
 	puts(line.s);
 	fflush(stdout);
 }

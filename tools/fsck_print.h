@@ -8,6 +8,8 @@
 
 struct fsck_print {
 	bool as_json;
+	bool with_plan; /* say what a repair would do */
+	bool is_silent; /* nothing but JSON may be printed, and that is over */
 	struct json json;
 };
 
