@@ -4,9 +4,10 @@
 
 #include "store/damaged.h"
 #include "store/db.h"
+#include "store/entry.h"
 #include "store/event.h"
 #include "store/fence.h"
-#include "store/fsck.h"
+#include "store/fsck_repair.h"
 #include "store/txn.h"
 
 #include <errno.h>
@@ -149,6 +150,26 @@ static struct fsck_finding finds(void **state, const char *sql, enum fsck_rule r
 	return expect_one(*state, rule, path, version);
 }
 
+/* After the repair of @x nothing is damaged, also for who opens the store anew. */
+static void repairs(struct scratch *t, const struct fsck_finding *x)
+{
+	struct fsck_plan *plan = fsck_plan_new();
+	struct errmsg err = { "" };
+	struct found *f;
+
+	assert_int_equal(fsck_plan_add(plan, x), 0);
+	assert_int_equal(fsck_plan_size(plan), x->action != FSCK_NOTHING);
+	if (fsck_repair(t->s, plan, &err))
+		fail_msg("%s", err.s);
+	fsck_plan_free(plan);
+	scratch_reopen(t);
+	f = check(t);
+	for (int i = 0; x->action && i < f->n; i++)
+		if (f->v[i].is_damage)
+			fail_msg("%s: %s", fsck_rule_name(f->v[i].rule), f->v[i].what);
+	free(f);
+}
+
 #define CASE(name_, sql_, rule_, path_, version_, action_)                          \
 	static void name_(void **state)                                             \
 	{                                                                           \
@@ -156,6 +177,7 @@ static struct fsck_finding finds(void **state, const char *sql, enum fsck_rule r
                                                                                     \
 		assert_int_equal(x.action, action_);                                \
 		assert_true(x.is_damage);                                           \
+		repairs(*state, &x);                                                \
 	}
 
 #define ADD_ENTRY                                                                           \
@@ -238,17 +260,26 @@ static void missing_file(void **state)
 	x = expect_one(t, FSCK_BLOB_FILE, "d/big", 2);
 	assert_true(x.is_current && x.is_damage && x.has_blob);
 	assert_memory_equal(x.blob.b, big.b, sizeof(big.b));
+	repairs(t, &x);
+	assert_false(expect_one(t, FSCK_SET_ASIDE, "d/big", 2).is_damage);
 }
 
 static void short_file(void **state)
 {
 	struct scratch *t = *state;
+	struct fsck_finding x;
+	struct stat st;
 	char path[160];
 
 	file_of(t, path, sizeof(path));
 	assert_int_equal(chmod(path, 0600), 0);
 	assert_int_equal(truncate(path, 99), 0);
-	expect_one(t, FSCK_BLOB_FILE, "d/big", 2);
+	x = expect_one(t, FSCK_BLOB_FILE, "d/big", 2);
+	repairs(t, &x);
+	assert_int_equal(access(path, F_OK), -1);
+	snprintf(path, sizeof(path), "%s/lost+found/%s", t->store, blob_hex(big.b).s);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, 99);
 }
 
 static void writable_file(void **state)
@@ -270,6 +301,28 @@ static void make(const char *store, const char *name)
 	fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
 	assert_true(fd >= 0);
 	close(fd);
+}
+
+/* What was moved aside can be read, and what was in a lost directory has its name. */
+static void lost_and_found(void **state)
+{
+	struct scratch *t = *state;
+	struct fsck_finding x = finds(state,
+				      "UPDATE entry SET dir = 4 WHERE name = x'736d616c6c';"
+				      "UPDATE setting SET value = 5 WHERE name = 'next_dir'",
+				      FSCK_PARENT, "#4/small", 1);
+	struct entry e;
+	char path[40];
+
+	repairs(t, &x);
+	assert_int_equal(entry_resolve(t->db, "lost+found/dir-4/small", ENTRY_NOW, &e), 0);
+	assert_int_equal(e.size, 5);
+	x = finds(state, "UPDATE entry SET dir = 3 WHERE child = 3", FSCK_REACHED, NULL, 1);
+	repairs(t, &x);
+	snprintf(path, sizeof(path), "lost+found/row-%d", (int)x.row);
+	assert_int_equal(entry_resolve(t->db, path, ENTRY_NOW, &e), 0);
+	assert_int_equal(e.child, 3);
+	assert_int_equal(entry_resolve(t->db, "d/e", ENTRY_NOW, &e), -ENOENT);
 }
 
 static void foreign_files(void **state)
@@ -424,6 +477,7 @@ int main(void)
 		T(missing_file),
 		T(short_file),
 		T(writable_file),
+		T(lost_and_found),
 		T(foreign_files),
 		T(marks),
 		T(content),

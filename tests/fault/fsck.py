@@ -1,0 +1,417 @@
+# SPDX-License-Identifier: MIT
+"""Damage of every kind: fsck finds and names it, and the rest of the tree stays readable."""
+
+import contextlib
+import errno
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import time
+from pathlib import Path
+
+from fenceharness import *
+
+BIG = 100_000
+
+
+def content(name: str, version: int, size: int) -> bytes:
+    return random.Random(f"{name}{version}").randbytes(size)
+
+
+def publish(ctl: Ctl, path: str, version: int, size: int) -> bytes:
+    data = content(path, version, size)
+    ctl.expect_ok("put", data, path=path, token=1, size=size)
+    return data
+
+
+def expected(names: dict[str, int], version: int = 2) -> dict[str, bytes]:
+    return {name: content(name, version, size) for name, size in names.items()}
+
+
+NAMES = {"d/a": BIG, "d/b": BIG, "d/c": BIG, "small": 500, "other": 500}
+
+
+def fill(store: Store):
+    """Two versions of each of NAMES."""
+    mnt = store.mount()
+    with mnt.ctl() as ctl:
+        ctl.expect_ok("open", path="d/", token=1)
+        ctl.expect_ok("commit")
+        for version in (1, 2):
+            for name, size in NAMES.items():
+                publish(ctl, name, version, size)
+    mnt.unmount()
+    fsck(store, "--data", rc=0)
+
+
+def fsck(store, *options, rc=None):
+    """(findings of damage, notes)"""
+    result = fence("fsck", "--json", *options, store, rc=rc)
+    found = result.json()["findings"]
+    damage = [f for f in found if f["kind"] == "damage"]
+    assert (result.rc == 20) == bool(damage) and result.json()["exit"] == result.rc
+    assert result.json()["damage"] == len(damage)
+    return damage, [f for f in found if f["kind"] == "note"]
+
+
+def blob_of(store: Store, path: str, seq: int) -> str:
+    name = os.fsencode(os.path.basename(path))
+    return store.query("SELECT lower(hex(blob)) FROM entry WHERE name = ? AND seq = ?", name, seq)[0][0]
+
+
+def file_of(store: Store, path: str, seq: int) -> Path:
+    blob = blob_of(store, path, seq)
+    return store.path / "blobs" / blob[:2] / blob
+
+
+def flip(file: Path, offset: int):
+    mode = file.stat().st_mode
+    file.chmod(0o600)
+    with open(file, "r+b") as opened:
+        opened.seek(offset)
+        byte = opened.read(1)[0]
+        opened.seek(offset)
+        opened.write(bytes([byte ^ 0x40]))
+    file.chmod(mode & 0o777)
+
+
+def check_rest(store: Store, bad: dict[str, int], *options):
+    """All but @bad can be read; @bad gives EIO, in the tree and as a version."""
+    mnt = store.mount(*options)
+    mnt.allow_log("is damaged|is missing or has the wrong size|database")
+    for name, data in expected(NAMES).items():
+        if name not in bad:
+            assert (mnt / name).read_bytes() == data, name
+    for name, seq in bad.items():
+        for path in ([mnt / name] if seq == 2 else []) + [mnt / f".fence/versions/{name}/{seq}"]:
+            try:
+                path.read_bytes()
+            except OSError as error:
+                assert error.errno == errno.EIO, f"{path}: {error}"
+            else:
+                raise AssertionError(f"{path} was read")
+    with mnt.ctl() as ctl:
+        assert publish(ctl, "new", 1, BIG) == (mnt / "new").read_bytes()
+    mnt.unmount()
+
+
+def discard(store: Store):
+    """It stays damaged: not to be checked at the end of the test."""
+    store.path.rename(store.path.with_name("discarded"))
+
+
+def expect_one(found, rule, path, version):
+    assert [(f["rule"], f["path"], f["version"]) for f in found] == [(rule, path, version)], found
+    assert found[0]["what"] and found[0]["consequence"] and found[0]["remedy"]
+
+
+@params(passthrough=["on", "off"])
+def test_flipped_byte_in_a_blob(tmp, passthrough):
+    store = Store(tmp / "s")
+    fill(store)
+    flip(file_of(store, "d/b", 2), 77_777)
+    assert fsck(store)[0] == [], "sizes do not tell"
+    expect_one(fsck(store, "--data")[0], "content", "d/b", 2)
+    expect_one(fsck(store)[0], "marked", "d/b", 2)
+    check_rest(store, {"d/b": 2}, f"passthrough={passthrough}")
+    flip(file_of(store, "d/b", 2), 77_777)
+    assert [f["rule"] for f in fsck(store, "--data")[0]] == ["marked"]
+    assert fsck(store, "--data", rc=0) == ([], [])
+    check_rest(store, {})
+
+
+def test_flipped_byte_in_the_past(tmp):
+    store = Store(tmp / "s")
+    fill(store)
+    flip(file_of(store, "d/b", 1), 3)
+    found = fsck(store, "--data")[0]
+    expect_one(found, "content", "d/b", 1)
+    assert found[0]["current"] is False
+    check_rest(store, {"d/b": 1})
+    discard(store)
+
+
+def test_flipped_byte_while_mounted(tmp):
+    """The daemon is told, and refuses from then on."""
+    store = Store(tmp / "s")
+    fill(store)
+    mnt = store.mount()
+    mnt.allow_log("is damaged")
+    flip(file_of(store, "d/b", 2), 5)
+    expect_one(fsck(mnt, "--data")[0], "content", "d/b", 2)
+    for path in (mnt / "d/b", mnt / ".fence/versions/d/b/2"):
+        try:
+            path.read_bytes()
+            raise AssertionError("damaged content was read")
+        except OSError as error:
+            assert error.errno == errno.EIO
+    with mnt.ctl() as ctl:
+        reply = ctl.expect_ok("open", path="d/b", token=1)
+        try:
+            with open(mnt / reply["path"], "r+b"):
+                raise AssertionError("damaged content was copied")
+        except OSError as error:
+            assert error.errno == errno.EIO
+        ctl.expect_ok("abort")
+    flip(file_of(store, "d/b", 2), 5)
+    fsck(mnt, "--data", rc=20)
+    assert (mnt / "d/b").read_bytes() == content("d/b", 2, BIG)
+    fsck(mnt, "--data", rc=0)
+
+
+def test_marks_are_roots(tmp):
+    store = Store(tmp / "s")
+    fill(store)
+    mnt = store.mount()
+    blob = blob_of(store, "d/b", 2)
+    with mnt.ctl() as ctl:
+        ctl.expect_err("ENOENT", "damaged", blob="0" * 32)
+        ctl.expect_err("EINVAL", "damaged", blob="xyz")
+
+    def other(_me, path):
+        os.setuid(12345)
+        with Ctl(path) as ctl:
+            ctl.expect_err("EPERM", "damaged", blob=blob)
+
+    spawn(other, mnt.path).result()
+    assert (mnt / "d/b").read_bytes() == content("d/b", 2, BIG)
+
+
+def find_bytes(store: Store, data: bytes) -> tuple[Path, int]:
+    """Where the database has @data."""
+    for file in (store.path / "meta.db", store.path / "meta.db-wal"):
+        if file.exists() and (at := file.read_bytes().find(data)) >= 0:
+            return file, at
+    raise AssertionError("not in the database")
+
+
+def test_flipped_byte_in_an_inline_blob(tmp):
+    store = Store(tmp / "s")
+    fill(store)
+    file, at = find_bytes(store, content("small", 2, 500)[:100])
+    flip(file, at + 50)
+    check_rest(store, {"small": 2})  # found by the first read
+    expect_one(fsck(store, "--data")[0], "content", "small", 2)
+    check_rest(store, {"small": 2})
+    discard(store)
+
+
+def test_flipped_byte_in_a_page_of_the_database(tmp):
+    """The first byte of each page says what it is."""
+    store = Store(tmp / "s")
+    fill(store)
+    whole = (store.path / "meta.db").read_bytes()
+    pages = len(whole) // 4096
+    assert pages > 20
+    missed = []
+    for page in range(pages):
+        if whole[page * 4096 : page * 4096 + 1] == b"\0" or page == 1:
+            continue  # an overflow page or a free one; page 2 is of auto-vacuum
+        flip(store.path / "meta.db", page * 4096)
+        result = fence("fsck", store, rc=None)
+        if result.rc != 20:
+            missed.append((page, whole[page * 4096], result.rc, result.out, result.err))
+        (store.path / "meta.db").write_bytes(whole)
+    assert not missed, missed
+    fsck(store, rc=0)
+
+
+def test_damaged_index_names_the_path(tmp):
+    store = Store(tmp / "s")
+    fill(store)
+    with contextlib.closing(sqlite3.connect(store.path / "meta.db")) as db:
+        root = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'entry_current'").fetchone()[0]
+    file = store.path / "meta.db"
+    page = file.read_bytes()[(root - 1) * 4096 : root * 4096]
+    at = page.find(b"small")
+    assert at > 0
+    flip(file, (root - 1) * 4096 + at)
+    found = fsck(store)[0]
+    assert ("database", "small", 2) in [(f["rule"], f.get("path"), f.get("version")) for f in found]
+    discard(store)
+
+
+@params(how=["truncated", "longer", "missing", "directory", "symlink", "swapped"])
+def test_files_of_blobs(tmp, how):
+    store = Store(tmp / "s")
+    fill(store)
+    file, other = file_of(store, "d/a", 2), file_of(store, "d/c", 2)
+    rule, bad = "blob-file", {"d/a": 2}
+    file.chmod(0o600)
+    if how == "truncated":
+        os.truncate(file, BIG - 1)
+    elif how == "longer":
+        os.truncate(file, BIG + 1)
+    elif how == "swapped":
+        file.rename(tmp / "x")
+        other.rename(file)
+        (tmp / "x").rename(other)
+        rule, bad = "content", {"d/a": 2, "d/c": 2}
+    else:
+        file.unlink()
+    if how == "directory":
+        file.mkdir()
+    elif how == "symlink":
+        file.symlink_to("/etc/passwd")
+    else:
+        with contextlib.suppress(OSError):
+            file.chmod(0o400)
+            other.chmod(0o400)
+    found = fsck(store, "--data")[0]
+    assert {(f["rule"], f["path"], f["version"]) for f in found} == {
+        (rule, path, seq) for path, seq in bad.items()
+    }
+    assert len(found) == len(bad)
+    check_rest(store, bad)
+    discard(store)
+
+
+def test_foreign_files_are_left_alone(tmp):
+    store = Store(tmp / "s")
+    fill(store)
+    foreign = [
+        store.path / "blobs/README",
+        store.path / "blobs/00/README",
+        store.path / "blobs/00/ff000000000000000000000000000000",
+        store.path / "staging/README",
+    ]
+    for file in foreign:
+        file.write_text("mine")
+    (store.path / "blobs/mine").mkdir()
+    orphan = store.path / "blobs/00" / ("00" * 16)
+    orphan.write_text("of a crash")
+    damage, notes = fsck(store, "--data", rc=0)
+    assert damage == []
+    assert sorted(f["rule"] for f in notes) == ["foreign"] * 5 + ["orphan"]
+    assert all(file.read_text() == "mine" for file in foreign) and orphan.exists()
+
+
+def test_repair_asks_and_needs_the_store(tmp):
+    store = Store(tmp / "s")
+    fill(store)
+    flip(file_of(store, "d/b", 2), 9)
+    result = fence("fsck", "--data", "--repair", store, rc=20, input="")
+    assert "repair: move the file to STORE/lost+found" in result.out
+    assert "nothing was changed" in result.err and not (store.path / "lost+found").exists()
+    mnt = store.mount()
+    assert "unmount it first" in fence("fsck", "--repair", "--yes", store, rc=1).err
+    assert "unmount it first" in fence("fsck", "--repair", "--yes", mnt, rc=1).err
+    mnt.unmount()
+    bad = file_of(store, "d/b", 2).read_bytes()
+    blob = blob_of(store, "d/b", 2)
+    fence("fsck", "--data", "--repair", "--yes", store, rc=0)
+    assert (store.path / "lost+found" / blob).read_bytes() == bad
+    assert [f["rule"] for f in fsck(store, "--data", rc=0)[1]] == ["set-aside"]
+    check_rest(store, {"d/b": 2})
+    # A good copy comes back.
+    (store.path / "lost+found" / blob).rename(file_of(store, "d/b", 2))
+    flip(file_of(store, "d/b", 2), 9)
+    fsck(store, "--data", rc=0)
+    assert fsck(store, rc=0) == ([], [])
+    check_rest(store, {})
+
+
+def damage_much(store: Store):
+    """Files and rows, so that a repair takes a while."""
+    for name in ("d/a", "d/b", "d/c"):
+        for seq in (1, 2):
+            flip(file_of(store, name, seq), 5)
+    with contextlib.closing(sqlite3.connect(store.path / "meta.db")) as db:
+        row = db.execute("SELECT id FROM entry WHERE name = ? AND died IS NULL", (b"other",)).fetchone()
+        db.execute("UPDATE entry SET dir = 77 WHERE id = ?", row)
+        db.executemany("INSERT INTO dirtime VALUES(?, 1, 1)", [(n,) for n in range(1000, 3000)])
+        db.commit()
+
+
+@timeout(180)
+def test_repair_killed_at_any_moment(tmp):
+    """The next one completes; nothing is lost that was there."""
+    first = Store(tmp / "first")
+    fill(first)
+    damage_much(first)
+    blobs = {blob_of(first, name, seq) for name in ("d/a", "d/b", "d/c") for seq in (1, 2)}
+    rng = random.Random(1)
+    cut = 0
+    for number in range(60):
+        path = tmp / f"copy{number}"
+        run("cp", "-a", first.path, path)
+        args = [fence_program(), "fsck", "--data", "--repair", "--yes", path]
+        process = subprocess.Popen(
+            list(map(os.fspath, args)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        time.sleep(rng.uniform(0, 0.12))  # waits for nothing: any moment will do
+        process.kill()
+        cut += process.wait() != 0
+        copy = Store(path, init=False)
+        fence("fsck", "--data", "--repair", "--yes", path, rc=None)
+        damage, _ = fsck(copy, "--data", rc=0)
+        assert damage == []
+        found = {p.name for p in (path / "lost+found").iterdir()} | {p.name for p in copy.blobs()}
+        assert blobs <= found, blobs - found
+        if number % 10 == 0:
+            mnt = copy.mount()
+            mnt.allow_log("is damaged")
+            assert (mnt / "lost+found/dir-77/other").read_bytes() == content("other", 2, 500)
+            assert (mnt / "small").read_bytes() == content("small", 2, 500)
+            mnt.unmount()
+        run("rm", "-rf", path)
+    assert cut > 10, f"only {cut} were cut off"
+    discard(first)
+
+
+@timeout(120)
+def test_interrupted_check_goes_on(tmp):
+    store = Store(tmp / "s")
+    mnt = store.mount()
+    with mnt.ctl() as ctl:
+        for number in range(40):
+            publish(ctl, f"n{number}", 1, BIG)
+    mnt.unmount()
+    flip(file_of(store, "n39", 1), 1)
+    state = tmp / "state"
+    args = [fence_program(), "fsck", "--data", "--rate", "1M", "--resume", state, store]
+    process = subprocess.Popen(list(map(os.fspath, args)), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate()
+    assert process.returncode == 1 and b"goes on" in err, (process.returncode, out, err)
+    done = int(state.read_text().split()[3])
+    assert 5 < done < 40, done
+    other = Store(tmp / "other")
+    assert "another store" in fence("fsck", "--data", "--resume", state, other, rc=1).err
+    found = fsck(store, "--data", "--resume", state)[0]
+    expect_one(found, "content", "n39", 1)
+    assert not state.exists()
+    discard(store)
+
+
+@timeout(120)
+def test_no_false_alarm_beside_commits(tmp):
+    store = Store(tmp / "s")
+    fill(store)
+    mnt = store.mount()
+
+    def commit(me, path):
+        with Ctl(path) as ctl:
+            me.mark("running")
+            version = 0
+            while True:
+                version += 1
+                publish(ctl, "d/a", version, BIG)
+                ctl.request("put", b"x" * 20_000, path="d/b", token=0, size=20_000)
+
+    child = spawn(commit, mnt.path)
+    child.wait_mark("running")
+    end = time.monotonic() + 10
+    rounds = 0
+    while time.monotonic() < end:
+        fsck(mnt, *(["--data"] if rounds % 5 == 0 else []), rc=0)
+        rounds += 1
+    assert rounds > 5
+    child.kill()
+
+
+if __name__ == "__main__":
+    main()
