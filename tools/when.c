@@ -174,11 +174,12 @@ static bool take_zone(const char **s, int64_t *out_east, bool *out_local)
 static int finish(struct tm tm, bool local, int64_t east, int64_t fraction, int64_t *out)
 {
 	int day = tm.tm_mday;
+	bool leap = tm.tm_sec == 60; /* may end the day */
 	time_t t;
 
 	tm.tm_isdst = -1;
 	t = local ? mktime(&tm) : timegm(&tm);
-	if (tm.tm_mday != day && tm.tm_sec != 0 && day > 28)
+	if (tm.tm_mday != day && !leap)
 		return -EINVAL; /* there is no such day */
 	return in_seconds((int64_t)t - east, fraction, out);
 }
