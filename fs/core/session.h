@@ -45,7 +45,7 @@ int session_rename(struct view *v, int64_t dir, const char *name, int64_t to_dir
 int session_prepare_size(struct view *v, int64_t id, int64_t size, content_done_fn done, void *arg);
 /*
  * All but NODE_SIZE apply to any node and keep its id. NODE_SIZE on an unmodified file gives it a node of its own and answers -ESTALE
- * (look up again), on a staged one it truncates. @uid: a change of size or owner by an unprivileged user clears suid/sgid.
+ * (look up again), on a staged one it truncates. A change of owner clears suid/sgid, one of size too unless @uid is 0.
  */
 int session_setattr(struct view *v, enum entry_kind kind, int64_t id, const struct node_change *ch,
 		    uint32_t uid, struct node *out);

@@ -95,10 +95,10 @@ static int set_size(struct session *s, struct snode *n, int64_t size)
 	return ftruncate(fd, size) < 0 ? -errno : 0;
 }
 
-/* What a write or a change of owner by somebody unprivileged does to a program file. */
-static void drop_privilege_bits(struct snode *n, uint32_t uid)
+/* What a change of owner does to a program file, by root too as on other file systems; and a change of size by others. */
+static void drop_privilege_bits(struct snode *n)
 {
-	if (uid == 0 || n->kind != ENTRY_FILE)
+	if (n->kind != ENTRY_FILE)
 		return;
 	n->mode &= ~(uint32_t)S_ISUID;
 	if (n->mode & S_IXGRP)
@@ -115,8 +115,8 @@ static int setattr_locked(struct change_scope *t, enum entry_kind kind, int64_t 
 		err = set_size(t->s, n, ch->size);
 	if (err < 0)
 		return err;
-	if (ch->set & (NODE_UID | NODE_GID | NODE_SIZE))
-		drop_privilege_bits(n, uid);
+	if (ch->set & (NODE_UID | NODE_GID) || (ch->set & NODE_SIZE && uid != 0))
+		drop_privilege_bits(n);
 	if (ch->set & NODE_MODE)
 		n->mode = ch->mode & 07777;
 	if (ch->set & NODE_UID)
