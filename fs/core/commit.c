@@ -20,6 +20,7 @@
 #include "core/refuse.h"
 #include "core/record_event.h"
 #include "core/session_impl.h"
+#include "store/refusal_fill.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -125,6 +126,25 @@ static int publish(struct db *db, struct commit *m)
 	return err ? err : record_commit(db, &req, &m->result, s->who->uid);
 }
 
+/* A directory that it changed something in is gone. If a later owner may have taken it away, that is the answer (P1). */
+static int refuse_early(struct db *db, struct commit *m)
+{
+	struct session *s = m->s;
+	struct fence_row row;
+	int res = fence_highest(db, s->path, &row);
+
+	if (!res && row.token <= s->token)
+		res = fence_beneath(db, s->path, s->token, &row);
+	else if (!res)
+		res = 1;
+	if (res < 0)
+		return res;
+	m->result.refusal = m->early;
+	if (m->early.err != ENOENT || res == 0)
+		return -m->early.err;
+	return refusal_stale(&m->result.refusal, s->path, s->token, &row);
+}
+
 static int commit_apply(struct core *c, struct db *db, struct job *j)
 {
 	struct commit *m = commit_of(j);
@@ -134,10 +154,8 @@ static int commit_apply(struct core *c, struct db *db, struct job *j)
 	memset(&m->result, 0, sizeof(m->result));
 	if (m->what == COMMIT_DROP)
 		return session_row_end(db, m->s->id, SESSION_ABORTED, 0);
-	if (m->early.err) {
-		m->result.refusal = m->early;
-		return -m->early.err;
-	}
+	if (m->early.err)
+		return refuse_early(db, m);
 	err = publish(db, m);
 	if (!err && m->result.changed) {
 		j->revision = m->result.revision;
