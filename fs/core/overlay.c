@@ -41,12 +41,12 @@ TREE(snode_tree, snode, by_id, snode_cmp)
 TREE(origin_tree, snode, by_origin, origin_cmp)
 
 /* A key for searches: struct oname has a flexible name, so this one lies in a buffer large enough. */
-struct oname_key {
+union oname_key {
 	struct oname n;
-	char room[FENCE_NAME_MAX + 1];
+	char room[sizeof(struct oname) + FENCE_NAME_MAX + 1];
 };
 
-static int oname_key_set(struct oname_key *k, int64_t dir, const char *name)
+static int oname_key_set(union oname_key *k, int64_t dir, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -79,7 +79,7 @@ void overlay_fini(struct overlay *o)
 
 struct oname *overlay_name(struct overlay *o, int64_t dir, const char *name)
 {
-	struct oname_key key;
+	union oname_key key;
 
 	if (oname_key_set(&key, dir, name))
 		return NULL;
@@ -88,7 +88,7 @@ struct oname *overlay_name(struct overlay *o, int64_t dir, const char *name)
 
 struct oname *overlay_name_after(struct overlay *o, int64_t dir, const char *after)
 {
-	struct oname_key key;
+	union oname_key key;
 	struct oname *n;
 
 	if (oname_key_set(&key, dir, after))

@@ -9,6 +9,7 @@
 #include "core/session.h"
 #include "store/record.h"
 
+#define HASH_FUNCTION HASH_OAT /* the others fall through in a switch, which clang reports */
 #include <uthash.h>
 
 enum session_state { SESSION_STATE_OPEN, SESSION_STATE_COMMITTING, SESSION_STATE_ENDED };

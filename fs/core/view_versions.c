@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#define HASH_FUNCTION HASH_OAT /* the others fall through in a switch, which clang reports */
 #include <uthash.h>
 
 #define IDLE_MAX 65536 /* paths that nobody refers to and that are kept all the same */
