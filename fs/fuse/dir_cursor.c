@@ -30,11 +30,12 @@ void dir_cursor_reset(struct dir_cursor *c)
 /* Whether @off is within the last reply; then the name before it. */
 static const char *find_recent(const struct dir_cursor *c, int64_t off)
 {
-	const char *name = c->recent;
-	const char *end = name + c->recent_len;
+	const char *name, *end;
 
-	if (off <= c->recent_off)
+	if (off <= c->recent_off || c->recent_len == 0)
 		return NULL;
+	name = c->recent;
+	end = name + c->recent_len;
 	for (int64_t at = c->recent_off + 1; name < end; at++) {
 		if (at == off)
 			return name;
