@@ -18,6 +18,8 @@
  *                nothing but list work
  * LOCK_READERS   the pool of read-only connections
  *                nothing but list work
+ * LOCK_PINS      the table of content that gc leaves alone
+ *                nothing but table work
  * LOCK_LOG       nothing yet
  */
 #ifndef FENCE_BASE_LOCK_H
@@ -32,6 +34,7 @@ enum lock_rank {
 	LOCK_INODES,
 	LOCK_QUEUE,
 	LOCK_READERS,
+	LOCK_PINS,
 	LOCK_LOG,
 };
 

@@ -118,3 +118,17 @@ int blob_remove(struct store *s, const struct blob_id *id)
 		return fan;
 	return unlinkat(fan, hex.s, 0) < 0 ? -errno : 0;
 }
+
+int blob_file_size(struct store *s, const struct blob_id *id, int64_t *out)
+{
+	struct blob_hex hex = blob_hex(id->b);
+	auto_fd int fan = open_fan(s, fan_of(id), O_PATH);
+	struct stat st;
+
+	if (fan < 0)
+		return fan;
+	if (fstatat(fan, hex.s, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	*out = st.st_size;
+	return 0;
+}

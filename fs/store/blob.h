@@ -64,6 +64,8 @@ struct blob_dirs {
 void blob_dirs_add(struct blob_dirs *d, const struct blob_id *id);
 int blob_sync_dirs(struct store *s, const struct blob_dirs *d);
 int blob_remove(struct store *s, const struct blob_id *id);
+/* Of blobs/xx/ID. -ENOENT. */
+int blob_file_size(struct store *s, const struct blob_id *id, int64_t *out);
 
 /* XXH3-128 and size of a whole file / of a buffer. */
 int hash_fd(int fd, struct blob_hash *out, int64_t *out_size);
@@ -74,6 +76,14 @@ int blob_insert(struct db *db, const struct blob_id *id, int64_t size, const str
 		const void *data);
 /* -ENOENT. info->data is set (malloc'd) for inline blobs if @want_data. */
 int blob_get(struct db *db, const struct blob_id *id, bool want_data, struct blob_info *out);
+
+/* How content came to be unreferenced. */
+enum garbage_kind {
+	GARBAGE_REFUSED, /* of a refused write: a reject row names it */
+	GARBAGE_CRASHED, /* sealed, and never published nor refused */
+	GARBAGE_PRUNED,	 /* its last version was pruned */
+	GARBAGE_KINDS
+};
 /* gc's mark: unreferenced since @now_ns. Does nothing if it is marked already. */
 int garbage_mark(struct db *db, const struct blob_id *id, int64_t now_ns);
 int garbage_unmark(struct db *db, const struct blob_id *id);

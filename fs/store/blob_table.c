@@ -5,6 +5,7 @@
  */
 #include "store/blob.h"
 #include "store/db.h"
+#include "store/policy.h"
 
 #include "base/cleanup.h"
 
@@ -26,7 +27,10 @@ int blob_insert(struct db *db, const struct blob_id *id, int64_t size, const str
 	stmt_blob(st, 3, hash->b, sizeof(hash->b));
 	if (data || size == 0)
 		stmt_blob(st, 4, data ? data : "", (size_t)size);
-	return stmt_run(st);
+	err = stmt_run(st);
+	if (err)
+		return err;
+	return db_changes(db) ? quota_add(db, size) : 0;
 }
 
 /* The columns of a row into @out, which is untouched on failure. */

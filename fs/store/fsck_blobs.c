@@ -66,10 +66,14 @@ static int garbage_used(struct fsck *f, struct stmt *st, void *arg)
 static int garbage_unknown(struct fsck *f, struct stmt *st, void *arg)
 {
 	struct fsck_finding x;
+	int64_t size;
 
 	(void)arg;
 	fsck_finding_init(&x, FSCK_GARBAGE, "a blob that is not known is marked as garbage");
 	x.has_blob = take_id(st, 0, &x.blob);
+	/* gc marks files that a crash has left, too. */
+	if (x.has_blob && blob_file_size(f->s, &x.blob, &size) == 0)
+		return 0;
 	x.consequence = "none";
 	x.action = x.has_blob ? FSCK_UNMARK : FSCK_NOTHING;
 	return fsck_report(f, &x);

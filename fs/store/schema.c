@@ -21,6 +21,7 @@
  * random places, and each split of a page would move it (11 pages written for 4 KiB instead of 5).
  * fence: lease columns are those of a lease under this row's token; NULL when there is none.
  * event: what happened, in order, for watching and for looking back; bounded.
+ * garbage: also of files in blobs/ that no row of blob names.
  * dirtime: when the set of names of a directory changed without a new version of the directory's
  * own entry.
  */
@@ -90,6 +91,7 @@ static const char tables[] =
 	"CREATE INDEX event_revision ON event(revision);"
 
 	"CREATE INDEX reject_op ON reject(op) WHERE op IS NOT NULL;"
+	"CREATE INDEX reject_blob ON reject(blob) WHERE blob IS NOT NULL;"
 	"CREATE INDEX reject_bare ON reject(id) WHERE blob IS NULL;";
 
 static int add_identity(struct db *db, const char *uuid)

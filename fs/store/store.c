@@ -8,6 +8,7 @@
 #include "store/store.h"
 #include "store/blob.h"
 #include "store/db.h"
+#include "store/generation.h"
 #include "store/layout.h"
 #include "store/record.h"
 #include "store/schema.h"
@@ -155,7 +156,7 @@ static int start_serving(struct store *s, struct errmsg *err)
 	res = end_sessions(s);
 	if (res)
 		return errmsg_set(err, res, "cannot write to %s: %s", s->db_path, strerror(-res));
-	return 0;
+	return generation_begin(s, err);
 }
 
 static int set_up(struct store *s, enum store_mode mode, const char *mountpoint, struct errmsg *err)
@@ -292,6 +293,21 @@ void store_reader_put(struct store *s, struct db *db)
 		db_close(db);
 }
 
+int store_reader_open(struct store *s, struct db **out)
+{
+	struct db *db = NULL;
+	int err = db_open(s->db_path, DB_READ, &db, NULL);
+
+	if (!err)
+		err = db_exec(db, "PRAGMA mmap_size = 0");
+	if (err) {
+		db_close(db);
+		return err;
+	}
+	*out = db;
+	return 0;
+}
+
 bool store_is_broken(const struct store *s)
 {
 	return atomic_load(&s->broken);
@@ -306,7 +322,7 @@ void store_set_broken(struct store *s)
 			  s->path);
 }
 
-int store_checkpoint(struct store *s, bool force)
+static int checkpoint(struct store *s, bool truncate)
 {
 	int err;
 
@@ -314,11 +330,21 @@ int store_checkpoint(struct store *s, bool force)
 		return -EROFS;
 	if (store_is_broken(s))
 		return -EIO;
-	if (!force && db_wal_frames(s->writer) < CHECKPOINT_FRAMES)
-		return 0;
-	err = db_checkpoint(s->writer, force);
+	err = db_checkpoint(s->writer, truncate);
 	/* A full disk or a reader in the way leaves everything safe in the WAL. */
 	if (err && err != -ENOSPC && err != -EDQUOT && err != -EBUSY)
 		store_set_broken(s);
 	return err;
+}
+
+int store_checkpoint(struct store *s, bool force)
+{
+	if (!force && s->writer && db_wal_frames(s->writer) < CHECKPOINT_FRAMES)
+		return 0;
+	return checkpoint(s, force);
+}
+
+int store_checkpoint_passive(struct store *s)
+{
+	return checkpoint(s, false);
 }

@@ -68,6 +68,11 @@ struct db *store_writer(struct store *s);
 /* A read-only connection from the pool; give it back with reader_put. */
 int store_reader_get(struct store *s, struct db **out);
 void store_reader_put(struct store *s, struct db *db);
+/*
+ * One of one's own, for work that reads whole tables: without mmap, so that a sector that cannot be
+ * read is an error and not SIGBUS. Ends with db_close().
+ */
+int store_reader_open(struct store *s, struct db **out);
 
 /*
  * Sticky: after a failed fsync or COMMIT every later write answers -EIO until the store is opened
@@ -81,5 +86,7 @@ void store_set_broken(struct store *s);
  * thread only.
  */
 int store_checkpoint(struct store *s, bool force);
+/* However small it is, as far as readers allow, without waiting for them. */
+int store_checkpoint_passive(struct store *s);
 
 #endif
