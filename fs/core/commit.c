@@ -16,6 +16,7 @@
 #include "base/errname.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "core/commit_access.h"
 #include "core/permission.h"
 #include "core/refuse.h"
 #include "core/record_event.h"
@@ -110,9 +111,14 @@ static int publish(struct db *db, struct commit *m)
 		.once = m->once,
 		.now_ns = io_now_ns(),
 	};
+	const char *denied = s->path;
 	int allowed = permission_recheck(db, s->who, s->path);
 	int err = check_superseded(s, &m->result.refusal);
 
+	if (!err && !allowed) {
+		allowed = commit_access(s, db, &m->list, &denied);
+		err = allowed == -EACCES ? 0 : allowed;
+	}
 	if (!err)
 		err = record_sealed(db, &m->sealed);
 	if (!err)
@@ -120,7 +126,7 @@ static int publish(struct db *db, struct commit *m)
 	if (!err && m->result.replayed)
 		return -EALREADY; /* keep nothing of this attempt; record() writes the outcome */
 	if (!err && allowed < 0)
-		err = permission_refuse(&m->result.refusal, s->path, s->token);
+		err = permission_refuse(&m->result.refusal, denied, s->token);
 	if (!err)
 		err = session_row_end(db, s->id, SESSION_COMMITTED, m->result.revision);
 	return err ? err : record_commit(db, &req, &m->result, s->who->uid);

@@ -281,6 +281,93 @@ def test_what_was_closed_after_the_session_was_opened(mnt, ctl):
     assert owned(mnt / "tmp/free")[0] == BERT
 
 
+def change_early(me, mnt, change):
+    """One session on tmp: changes it, waits, commits: the reply."""
+    with mnt.ctl() as ctl:
+        session = open_session(mnt, ctl, "tmp", 1)
+        change(session.path)
+        me.pause("changed")
+        return ctl.request("commit")
+
+
+def root_makes(path, **more):
+    return lambda mnt: make_file(mnt, path, "root", token=1, **more)
+
+
+def root_makes_dir(path):
+    return lambda mnt: make_dir(mnt, path, mode=0o700, token=1)
+
+
+def root_removes(path):
+    def remove(mnt):
+        with mnt.ctl() as ctl:
+            ctl.expect_ok("remove", path=path, token=1)
+
+    return remove
+
+
+def replaced(path):
+    return lambda mnt: (root_removes(path)(mnt), root_makes(path)(mnt))
+
+
+def write(name):
+    return lambda top: (top / name).write_text("bert")
+
+
+def rewrite(name):
+    return lambda top: ((top / name).unlink(), (top / name).write_text("bert"))
+
+
+def make(name):
+    return lambda top: (top / name).mkdir()
+
+
+def chmod(name):
+    return lambda top: (top / name).chmod(0o777)
+
+
+def move(name, to):
+    return lambda top: os.rename(top / name, top / to)
+
+
+# what bert's session does; what root commits meanwhile; the name that bert is refused at
+MEANWHILE = {
+    "new file": (write("a"), root_makes("tmp/a"), "a"),
+    "new directory": (make("a"), root_makes_dir("tmp/a"), "a"),
+    "file replaced": (rewrite("own"), replaced("tmp/own"), "own"),
+    "file closed": (write("open"), root_makes("tmp/open"), "open"),
+    "file given away": (chmod("own"), root_makes("tmp/own"), "own"),
+    "directory given away": (chmod("dir"), root_makes_dir("tmp/dir"), "dir"),
+    "name moved away": (move("own", "a"), root_makes("tmp/own"), "own"),
+    # and what goes on being allowed
+    "file written": (write("open"), root_makes("tmp/open", mode=0o666), None),
+    "own file written": (write("own"), root_makes("tmp/own", uid=BERT), None),
+    "own file removed": (write("own"), root_removes("tmp/own"), None),
+    "another file": (write("a"), root_makes("tmp/b"), None),
+}
+
+
+@params(case=list(MEANWHILE))
+def test_permissions_are_those_of_the_moment_of_the_commit(mnt, case):
+    """Root commits under the same token while bert's session waits in the sticky directory."""
+    change, meanwhile, denied = MEANWHILE[case]
+    make_dir(mnt, "tmp", mode=0o1777)
+    make_file(mnt, "tmp/open", mode=0o666)
+    make_file(mnt, "tmp/own", uid=BERT)
+    make_dir(mnt, "tmp/dir", uid=BERT)
+    bert = spawn(change_early, mnt, change, uid=BERT)
+    bert.wait_mark("changed")
+    meanwhile(mnt)
+    before = {name: owned(mnt / "tmp" / name) for name in os.listdir(mnt / "tmp")}
+    bert.resume()
+    reply = bert.result()
+    if denied is None:
+        assert reply.ok, reply.raw
+        return
+    assert reply.errno_name == "EACCES" and reply["path"] == f"tmp/{denied}", reply.raw
+    assert {name: owned(mnt / "tmp" / name) for name in os.listdir(mnt / "tmp")} == before
+
+
 def hold_view(me, mnt):
     with mnt.ctl() as ctl:
         session = open_session(mnt, ctl, "bert", 1)
