@@ -97,7 +97,7 @@ static int is_unchanged(struct builder *b, const struct oname *o)
 	struct entry e;
 	int err;
 
-	if (n->kind == ENTRY_DIR || !n->origin || o->base != n->origin || n->xattrs_loaded)
+	if (n->kind == ENTRY_DIR || !n->origin || o->base != n->origin || n->xattrs_changed)
 		return 0;
 	err = entry_by_row(b->db, n->origin, &e);
 	if (err < 0)

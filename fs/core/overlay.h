@@ -37,7 +37,7 @@ struct snode {
 	bool changed;	  /* directories: attributes to be committed (not only new names in it) */
 	bool implied;	  /* directory of parents=1 */
 	bool passthrough; /* the kernel may hold writers that we do not see */
-	bool xattrs_loaded;
+	bool xattrs_loaded, xattrs_changed;
 	struct xattr_set xattrs; /* all of them, once loaded */
 	char *target;		 /* owned; symlinks */
 	struct oname *

@@ -184,7 +184,7 @@ static int setxattr_locked(struct change_scope *t, enum entry_kind kind, int64_t
 	if ((flags & XATTR_REPLACE) && !exists)
 		return -ENODATA;
 	err = xattr_set_put(&n->xattrs, x->name, x->value, x->len);
-	n->changed = true;
+	n->changed = n->xattrs_changed = true;
 	n->ctime = io_now_ns();
 	return err;
 }
@@ -214,7 +214,7 @@ static int removexattr_locked(struct change_scope *t, enum entry_kind kind, int6
 	if (i < 0)
 		return -ENODATA;
 	xattr_set_drop(&n->xattrs, i);
-	n->changed = true;
+	n->changed = n->xattrs_changed = true;
 	n->ctime = io_now_ns();
 	return 0;
 }
