@@ -73,6 +73,7 @@ static int hash_text(struct db *db, const struct entry *e, void **out, size_t *o
 {
 	struct blob_info info;
 	struct blob_hash empty;
+	struct entry now;
 	int err;
 
 	if (e->kind != ENTRY_FILE)
@@ -82,6 +83,8 @@ static int hash_text(struct db *db, const struct entry *e, void **out, size_t *o
 		return text(strdup(blob_hex(empty.b).s), out, out_len);
 	}
 	err = blob_get(db, &e->blob, false, &info);
+	if (err == -ENOENT && entry_by_row(db, e->row, &now) == -ENOENT)
+		return -ESTALE; /* pruned meanwhile */
 	if (err < 0)
 		return err == -ENOENT ? -EIO : err;
 	return text(strdup(blob_hex(info.hash.b).s), out, out_len);

@@ -157,6 +157,24 @@ static int refuse_gone(struct builder *b, const char *name, char parent[FENCE_PA
 	return 0;
 }
 
+/* gc has pruned the version that an unwritten file comes from, with its attributes. */
+static int refuse_pruned(struct builder *b, const char *path)
+{
+	struct refusal *r = b->refusal;
+
+	if (r->err)
+		return 0;
+	r->err = ESTALE;
+	r->token = b->s->token;
+	r->highest = -1;
+	strcpy(r->path, path);
+	snprintf(
+		r->text, sizeof(r->text),
+		"the version of %.200s that this session began with was replaced and pruned meanwhile",
+		path);
+	return 0;
+}
+
 static int path_at(struct builder *b, int64_t dir, const char *name, struct change *ch)
 {
 	char parent[FENCE_PATH_MAX + 1], path[FENCE_PATH_MAX + 1];
@@ -191,7 +209,7 @@ static int add_name(struct builder *b, const struct oname *o)
 	err = path_at(b, o->dir, o->name, ch);
 	if (!err && o->node)
 		err = attributes(b, o->node, ch);
-	return err;
+	return err == -ESTALE ? refuse_pruned(b, ch->path) : err;
 }
 
 /* A directory in its old place whose own attributes changed. Its name is kept in the change's path. */

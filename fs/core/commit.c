@@ -21,6 +21,7 @@
 #include "core/refuse.h"
 #include "core/record_event.h"
 #include "core/session_impl.h"
+#include "store/policy.h"
 #include "store/refusal_fill.h"
 #include "store/store.h"
 
@@ -125,6 +126,8 @@ static int publish(struct db *db, struct commit *m)
 		err = change_commit(db, &req, &m->result);
 	if (!err && m->result.replayed)
 		return -EALREADY; /* keep nothing of this attempt; record() writes the outcome */
+	if (!err && m->sealed.n)
+		err = quota_check(db);
 	if (!err && allowed < 0)
 		err = permission_refuse(&m->result.refusal, denied, s->token);
 	if (!err)
@@ -254,7 +257,8 @@ static void disown_sealed(struct commit *m)
 {
 	rwlock_write(&m->s->lock);
 	for (size_t i = 0; i < m->sealed.n; i++)
-		m->sealed.v[i].node->fresh = false;
+		m->sealed.v[i].node->fresh =
+			false; /* what is pinned stays so until the session's removal */
 	rwlock_drop(&m->s->lock);
 }
 
@@ -338,6 +342,12 @@ static int record_ahead(struct core *c, struct sealed *from, size_t n)
 {
 	struct ahead a = { .job.ops = &ahead_job, .from = from, .n = n };
 
+	for (size_t i = 0; i < n; i++) {
+		int err = from[i].data ? sealed_pin(c, &from[i]) : 0;
+
+		if (err < 0)
+			return err;
+	}
 	lock_init(&a.lock, LOCK_QUEUE);
 	lock_cond_init(&a.cond);
 	committer_submit(c, &a.job);

@@ -16,6 +16,7 @@
 #include "store/txn.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 /* The transaction itself is gone, not only this job's part of it. */
 static bool is_fatal(struct db *db, int err)
@@ -173,7 +174,11 @@ static void *committer_main(void *arg)
 
 	while ((jobs = committer_next(&c->committer))) {
 		run_batch(c, jobs);
-		if (!store_is_broken(c->store))
+		if (store_is_broken(c->store))
+			continue;
+		if (atomic_exchange(&c->committer.checkpoint, false))
+			store_checkpoint_passive(c->store);
+		else
 			store_checkpoint(c->store, false);
 	}
 	return NULL;
@@ -207,9 +212,38 @@ void committer_submit(struct core *c, struct job *j)
 	struct committer *m = &c->committer;
 
 	j->next = NULL;
+	atomic_fetch_add(&m->submitted, 1);
 	lock_take(&m->lock);
 	*m->tail = j;
 	m->tail = &j->next;
 	pthread_cond_signal(&m->wake);
 	lock_drop(&m->lock);
+}
+
+static int nothing_apply(struct core *c, struct db *db, struct job *j)
+{
+	(void)c;
+	(void)db;
+	(void)j;
+	return 0;
+}
+
+static void nothing_done(struct core *c, struct job *j)
+{
+	(void)c;
+	free(j);
+}
+
+static const struct job_ops nothing = { .apply = nothing_apply, .done = nothing_done };
+
+/* A checkpoint is no part of a transaction: it follows an empty one. */
+void committer_checkpoint(struct core *c)
+{
+	struct job *j = calloc(1, sizeof(*j));
+
+	atomic_store(&c->committer.checkpoint, true);
+	if (!j)
+		return;
+	j->ops = &nothing;
+	committer_submit(c, j);
 }

@@ -8,6 +8,7 @@
 
 #include "base/lock.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -47,6 +48,8 @@ struct committer {
 	struct job *head, **tail; /* guarded by lock */
 	bool stop;
 	pthread_t thread;
+	atomic_uint_fast64_t submitted; /* jobs, ever */
+	atomic_bool checkpoint;		/* wanted after the next batch, however small the WAL */
 };
 
 int committer_start(struct core *c);
@@ -54,5 +57,7 @@ int committer_start(struct core *c);
 void committer_stop(struct core *c);
 /* Takes the job; its done() is called exactly once, always from another thread. */
 void committer_submit(struct core *c, struct job *j);
+/* Have the WAL moved into the database as far as readers allow, soon. */
+void committer_checkpoint(struct core *c);
 
 #endif

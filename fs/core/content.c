@@ -37,10 +37,8 @@ static void content_free(struct content *c)
 	free(c);
 }
 
-static int damaged(const struct blob_id *id, int err)
+int content_damaged(const struct blob_id *id)
 {
-	if (err != -ENOENT && err != -EUCLEAN && err != -ELOOP)
-		return err;
 	log_error("blob %s is missing or has the wrong size: run fence fsck", blob_hex(id->b).s);
 	return -EIO;
 }
@@ -72,7 +70,7 @@ int content_of_blob(struct core *core, struct db *db, const struct blob_id *id, 
 	if (err < 0) {
 		c->data = c->data ? c->data : info.data;
 		content_free(c);
-		return damaged(id, err);
+		return err == -EUCLEAN || err == -ELOOP ? content_damaged(id) : err;
 	}
 	*out = c;
 	return 0;
@@ -101,7 +99,14 @@ static int open_base(struct view *v, struct db *db, int64_t id, struct content *
 
 	if (err < 0)
 		return err == -ENOENT ? -ESTALE : err;
-	return content_of_blob(v->core, db, e.has_blob ? &e.blob : NULL, e.size, false, out);
+	err = content_of_blob(v->core, db, e.has_blob ? &e.blob : NULL, e.size, false, out);
+	if (err != -ENOENT)
+		return err;
+	/* gc removes content only after what named it: if that is gone by now, so may be the content. */
+	err = entry_by_row(db, id, &e);
+	if (err == -ENOENT)
+		return -ESTALE;
+	return err < 0 ? err : content_damaged(&e.blob);
 }
 
 static int open_in_session(struct session *s, struct db *db, int64_t id, struct content **out)
@@ -120,6 +125,8 @@ static int open_in_session(struct session *s, struct db *db, int64_t id, struct 
 	else
 		err = content_of_blob(s->view.core, db, n->content == SNODE_BLOB ? &n->blob : NULL,
 				      n->size, n->fresh, out);
+	if (n && err == -ENOENT && n->content == SNODE_BLOB) /* pinned: gc did not take it */
+		err = content_damaged(&n->blob);
 	rwlock_drop(&s->lock);
 	return err;
 }

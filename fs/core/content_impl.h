@@ -18,11 +18,16 @@ struct content {
 	atomic_bool confirmed; /* set under the session's lock */
 };
 
-/* Content of blob @id, or empty when @id is NULL. @fresh: it may have no row in the database yet. */
+/*
+ * Content of blob @id, or empty when @id is NULL. @fresh: it may have no row in the database yet. -ENOENT: it is not there; the caller
+ * looks whether gc has pruned what named it.
+ */
 struct blob_id;
 struct core;
 struct db;
 int content_of_blob(struct core *c, struct db *db, const struct blob_id *id, int64_t size,
 		    bool fresh, struct content **out);
+/* Blob @id should be there and is not, or not whole: -EIO and a line in the log. */
+int content_damaged(const struct blob_id *id);
 
 #endif

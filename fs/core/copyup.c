@@ -69,6 +69,7 @@ static int copy_content(struct core *core, struct db *db, const struct copyup *c
 		return io_pwrite_all(to, data, (size_t)info.size, 0);
 	if (err < 0 && err != -ENOENT) /* sealed by this session, not recorded yet */
 		return err;
+	/* The node pins it, so that gc cannot have taken it. */
 	err = blob_open(core->store, &c->from, c->size, &from);
 	return err < 0 ? err : io_copy(from, to, c->size);
 }
@@ -124,6 +125,7 @@ static int install_locked(struct change_scope *t, struct copyup *c)
 		return -ESTALE;
 	if (n->fresh) /* sealed for a commit that did not happen; nobody else knows it */
 		blob_remove(t->s->view.core->store, &n->blob);
+	overlay_node_unpin(&t->s->overlay, n);
 	n->fresh = false;
 	n->content = SNODE_STAGED;
 	n->blob = c->to;

@@ -92,6 +92,8 @@ static struct core *core_new(struct store *store, const struct core_options *opt
 	atomic_store(&c->features, opt->features ? opt->features : "");
 	lock_init(&c->busy_lock, LOCK_QUEUE);
 	lock_cond_init(&c->busy_none);
+	pins_init(&c->pins);
+	gc_service_init(c);
 	session_table_init(&c->sessions);
 	event_hub_init(c);
 	snapshot_list_init(c);
@@ -256,6 +258,8 @@ void core_free(struct core *c)
 	event_hub_fini(c);
 	snapshot_list_fini(c);
 	versions_fini(c);
+	pins_fini(&c->pins);
+	gc_service_fini(c);
 	store_close(c->store);
 	pthread_cond_destroy(&c->busy_none);
 	lock_fini(&c->busy_lock);

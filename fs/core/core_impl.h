@@ -7,8 +7,10 @@
 #include "core/committer.h"
 #include "core/core.h"
 #include "core/events_impl.h"
+#include "core/gc_impl.h"
 #include "core/lease.h"
 #include "core/notifier.h"
+#include "core/pins.h"
 #include "core/pool.h"
 #include "core/session_table.h"
 #include "core/snapshot_impl.h"
@@ -38,6 +40,8 @@ struct core {
 	struct committer committer;
 	struct notifier notifier;
 	struct pool pool;
+	struct pins pins;
+	struct gc_service gc;
 	struct session_table sessions;
 	struct lease_table leases;
 	struct event_hub events;

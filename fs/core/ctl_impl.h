@@ -115,6 +115,10 @@ void ctl_restore(struct ctl_call *call);
 void ctl_at(struct ctl_call *call);
 /* list kind=event (ctl_past.c): @path NULL: all. */
 int ctl_list_event(struct ctl_call *call, const char *path, int64_t after);
+void ctl_gc(struct ctl_call *call);
+void ctl_policy(struct ctl_call *call);
+/* list kind=gc: the one that runs. -ENOENT: none. */
+int ctl_list_gc(struct ctl_call *call, const char *after);
 void ctl_acquire(struct ctl_call *call);
 void ctl_renew(struct ctl_call *call);
 void ctl_release(struct ctl_call *call);

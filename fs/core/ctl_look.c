@@ -381,6 +381,15 @@ static int list_event(struct ctl_call *call, const struct list_args *a)
 	return err == -ENOENT ? 0 : err;
 }
 
+static int list_gc(struct ctl_call *call, const struct list_args *a)
+{
+	int err = ctl_list_gc(call, a->after);
+
+	if (err == -ENOENT)
+		list_end(call);
+	return err == -ENOENT ? 0 : err;
+}
+
 static int list_parse(struct ctl_call *call, struct list_args *a, struct ctl_error *error)
 {
 	a->has_path = ctl_line_get(&call->line, "path") != NULL;
@@ -407,11 +416,13 @@ void ctl_list(struct ctl_call *call)
 		err = list_reject(call, &a);
 	else if (strcmp(kind, "event") == 0)
 		err = list_event(call, &a);
+	else if (strcmp(kind, "gc") == 0)
+		err = list_gc(call, &a);
 	else if (strcmp(kind, "version") == 0 && a.has_path)
 		err = list_version(call, &a);
 	else
 		ctl_error_set(&error, EINVAL, "kind", kind,
-			      "kind= is session, lease, reject, event, or version with path="),
+			      "kind= is session, lease, reject, event, gc, or version with path="),
 			err = 1;
 	if (err == 1)
 		ctl_call_error(call, &error);

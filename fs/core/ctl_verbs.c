@@ -2,6 +2,8 @@
 /* The table of verbs and their keys, and the verbs that only look. Core layer. */
 #include "core/ctl_impl.h"
 
+#include "base/errname.h"
+#include "base/log.h"
 #include "base/version.h"
 #include "store/fence.h"
 #include "store/store.h"
@@ -36,6 +38,14 @@ static const struct verb verbs[] = {
 	{ "reset", "path token", "owner", ctl_reset },
 	{ "list", "kind", "after path", ctl_list },
 	{ "damaged", "blob", "good", ctl_damaged },
+	{ "gc", "",
+	  "grace path dry_run after_restore forget_fences keep_last keep_within keep_hourly"
+	  " keep_daily keep_weekly keep_monthly keep_yearly",
+	  ctl_gc },
+	{ "policy", "",
+	  "max_size keep_last keep_within keep_hourly keep_daily keep_weekly keep_monthly"
+	  " keep_yearly",
+	  ctl_policy },
 };
 
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))
@@ -71,6 +81,9 @@ const char ctl_help[] =
 	"  list    kind=session|lease|reject|version|event [path=P] [after=ID]\n"
 	"  reset   path=P token=T          (root)\n"
 	"  damaged blob=ID [good=1]        (root; fence fsck)\n"
+	"  gc      [grace=1h] [keep_last=N] [keep_within=30d] [path=P//Q] [dry_run=1]   (root)\n"
+	"          ends early when this file is closed; list kind=gc says how far it is\n"
+	"  policy  [keep_last=N] [keep_within=30d] [max_size=BYTES]       (setting it: root)\n"
 	"\n"
 	"Sessions and leases taken here end when this file is closed, unless taken with keep=1.\n";
 
@@ -173,12 +186,29 @@ void ctl_hello(struct ctl_call *call)
 	ctl_call_done(call);
 }
 
+/* What a caller can make sense of; anything else would look like a refusal (EEXIST, EBUSY, EACCES, EROFS, …), and is our trouble. */
+static bool is_told(int err)
+{
+	static const int told[] = { ENOSPC, EDQUOT,  EREMOTEIO, ESHUTDOWN,    EIO,
+				    ENOMEM, EUCLEAN, EINVAL,	ENAMETOOLONG, ERANGE };
+
+	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
+		if (err == -told[i])
+			return true;
+	return false;
+}
+
 void ctl_call_database_error(struct ctl_call *call, int err)
 {
 	const char *what = "the store's database failed";
 
+	if (!is_told(err)) {
+		log_error("the database failed unexpectedly: %s", errname(err));
+		ctl_call_fail(call, EIO, NULL, NULL, "%s", what);
+		return;
+	}
 	if (err == -ENOSPC || err == -EDQUOT)
-		what = "no space left on the store's file system; free some and try again";
+		what = "no space left in the store: its file system is full, or the limit that fence policy sets is reached; free some and try again";
 	else if (err == -EREMOTEIO)
 		what = "whether it was written is unknown: mount again and ask with outcome";
 	else if (err == -ESHUTDOWN)

@@ -2,6 +2,8 @@
 /* See overlay.h. Core layer. Two red-black trees by (dir, name) and by (kind, id), one by origin row. */
 #include "core/overlay.h"
 
+#include "core/pins.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,9 +59,10 @@ static int oname_key_set(union oname_key *k, int64_t dir, const char *name)
 	return 0;
 }
 
-void overlay_init(struct overlay *o)
+void overlay_init(struct overlay *o, struct pins *pins)
 {
 	memset(o, 0, sizeof(*o));
+	o->pins = pins;
 	RB_INIT(&o->names);
 	RB_INIT(&o->nodes);
 	RB_INIT(&o->origins);
@@ -175,8 +178,16 @@ void overlay_node_rename(struct overlay *o, struct snode *node)
 		RB_INSERT(origin_tree, &o->origins, node);
 }
 
+void overlay_node_unpin(struct overlay *o, struct snode *node)
+{
+	if (node->pinned)
+		pins_drop(o->pins, &node->blob);
+	node->pinned = false;
+}
+
 void overlay_node_free(struct overlay *o, struct snode *node)
 {
+	overlay_node_unpin(o, node);
 	if (node->link)
 		node->link->node = NULL;
 	RB_REMOVE(snode_tree, &o->nodes, node);

@@ -36,6 +36,7 @@ struct snode {
 	bool fresh; /* SNODE_BLOB sealed by this session: its row may not be in the database yet */
 	bool changed;	  /* directories: attributes to be committed (not only new names in it) */
 	bool implied;	  /* directory of parents=1 */
+	bool pinned;	  /* its blob is, in overlay.pins */
 	bool passthrough; /* the kernel may hold writers that we do not see */
 	bool xattrs_loaded, xattrs_changed;
 	struct xattr_set xattrs; /* all of them, once loaded */
@@ -68,9 +69,10 @@ struct overlay {
 	struct origin_tree origins; /* of file nodes that no longer have their row as id */
 	int64_t next_id;	    /* next fresh id, negative */
 	size_t n_names, n_nodes;
+	struct pins *pins; /* borrowed */
 };
 
-void overlay_init(struct overlay *o);
+void overlay_init(struct overlay *o, struct pins *pins);
 /* Frees all names and nodes (staging files are the caller's business). */
 void overlay_fini(struct overlay *o);
 
@@ -93,6 +95,8 @@ struct snode *overlay_node_add(struct overlay *o, enum entry_kind kind, int64_t 
 /* Give a file node a fresh id (its content is changed for the first time); its old id stays findable by overlay_node_of_row. */
 void overlay_node_rename(struct overlay *o, struct snode *node);
 void overlay_node_free(struct overlay *o, struct snode *node);
+/* Its blob is no longer needed by this node; before the node gets another one. */
+void overlay_node_unpin(struct overlay *o, struct snode *node);
 struct snode *overlay_node_first(struct overlay *o);
 struct snode *overlay_node_next(struct snode *n);
 

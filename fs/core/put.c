@@ -10,6 +10,7 @@
 #include "core/refuse.h"
 #include "core/record_event.h"
 #include "store/fence.h"
+#include "store/policy.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -42,7 +43,7 @@ static void drop_changes(struct publish *p)
 void publish_free(struct publish *p)
 {
 	drop_changes(p);
-	free(p->sealed.data);
+	sealed_fini(&p->sealed);
 	free(p);
 }
 
@@ -348,6 +349,8 @@ static int publish_apply(struct core *c, struct db *db, struct job *j)
 		return -EALREADY;
 	if (!err && allowed < 0)
 		err = permission_refuse(&p->result.refusal, p->path, p->token);
+	if (!err && !p->remove && !p->restore && !p->sealed.empty)
+		err = quota_check(db);
 	if (!err) {
 		j->revision = p->result.revision;
 		j->moved_dirs = p->result.dirs_moved;

@@ -49,6 +49,18 @@ int salvage_lookup(struct core *c, int64_t id, struct node *out)
 	return err;
 }
 
+/* gc removes the row with the content. */
+static int open_kept(struct core *c, struct db *db, struct reject *r, struct content **out)
+{
+	struct blob_id id = r->blob;
+	int err = content_of_blob(c, db, &id, r->size, false, out);
+
+	if (err != -ENOENT)
+		return err;
+	err = find(db, r->id, r);
+	return err < 0 ? err : content_damaged(&id);
+}
+
 int salvage_open(struct core *c, int64_t id, struct content **out)
 {
 	struct reject *r = malloc(sizeof(*r));
@@ -59,7 +71,7 @@ int salvage_open(struct core *c, int64_t id, struct content **out)
 	if (!err) {
 		err = find(db, id, r);
 		if (!err)
-			err = content_of_blob(c, db, &r->blob, r->size, false, out);
+			err = open_kept(c, db, r, out);
 		core_read_end(c, db);
 	}
 	free(r);

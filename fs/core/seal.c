@@ -69,11 +69,15 @@ static int seal_moved(struct core *c, int fd, const struct blob_id *id, struct s
 	err = hash_fd(fd, &out->hash, &out->size);
 	if (!err)
 		err = io_fsync(fd);
+	out->id = *id;
+	if (!err)
+		err = sealed_pin(c, out);
 	if (!err)
 		err = blob_move_in(c->store, id);
-	if (err < 0)
+	if (err < 0) {
+		sealed_fini(out);
 		return err;
-	out->id = *id;
+	}
 	out->moved = true;
 	blob_dirs_add(dirs, id);
 	return 0;
@@ -180,8 +184,12 @@ static int seal_node(struct core *c, struct session *s, struct sealed *out, stru
 	err = seal_file(c, &id, writers, n->passthrough, out, dirs);
 	if (err < 0 || !out->moved || out->copied)
 		return err;
+	err = pins_add(&c->pins, &id); /* for as long as the node has it */
+	if (err < 0)
+		return err;
 	rwlock_write(&s->lock);
 	n->content = SNODE_BLOB;
+	n->pinned = true;
 	n->hash = out->hash;
 	n->size = out->size;
 	n->mtime = out->mtime;
@@ -262,10 +270,28 @@ void seal_discard(struct core *c, struct sealed_set *set)
 	}
 }
 
+int sealed_pin(struct core *c, struct sealed *s)
+{
+	int err = s->pins ? 0 : pins_add(&c->pins, &s->id);
+
+	if (!err)
+		s->pins = &c->pins;
+	return err;
+}
+
+void sealed_fini(struct sealed *s)
+{
+	if (s->pins)
+		pins_drop(s->pins, &s->id);
+	s->pins = NULL;
+	free(s->data);
+	s->data = NULL;
+}
+
 void sealed_set_fini(struct sealed_set *set)
 {
 	for (size_t i = 0; i < set->n; i++)
-		free(set->v[i].data);
+		sealed_fini(&set->v[i]);
 	free(set->v);
 	*set = (struct sealed_set){ 0 };
 }

@@ -10,6 +10,7 @@
 
 struct core;
 struct db;
+struct pins;
 struct session;
 struct snode;
 
@@ -20,6 +21,7 @@ struct sealed {
 	bool moved;	    /* a file in blobs/ now; else inline in data */
 	bool copied;	    /* of a copy: the staging file stays where it is */
 	bool recorded;	    /* its blob row was written ahead of the commit */
+	struct pins *pins;  /* borrowed; it is pinned there until sealed_fini(). NULL: it is not */
 	struct blob_id id;
 	struct blob_hash hash;
 	int64_t size, mtime; /* mtime in ns, of the staged file */
@@ -48,6 +50,10 @@ void seal_revert(struct core *c, struct session *s, struct sealed_set *set);
 /* Nobody will ever refer to it: its files go. */
 void seal_discard(struct core *c, struct sealed_set *set);
 void sealed_set_fini(struct sealed_set *set);
+/* One that is in no set. */
+void sealed_fini(struct sealed *s);
+/* Keep gc away from it: its row is about to be written ahead of what refers to it. -ENOMEM. */
+int sealed_pin(struct core *c, struct sealed *s);
 
 /* Write the blob row (within a transaction). Nothing to do for empty or recorded ones. */
 int sealed_record(struct db *db, const struct sealed *s);

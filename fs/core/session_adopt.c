@@ -34,9 +34,15 @@ static int new_node(struct session *s, struct db *db, const struct entry *e, str
 	attributes_from(n, e);
 	n->target = target;
 	if (e->has_blob) {
+		err = pins_hold_entry(&s->view.core->pins, db, e->row, &e->blob);
+		if (err < 0) {
+			overlay_node_free(&s->overlay, n);
+			return err;
+		}
 		n->content = SNODE_BLOB;
 		n->blob = e->blob;
 		n->size = e->size;
+		n->pinned = true;
 	}
 	*out = n;
 	return 0;
@@ -70,6 +76,15 @@ static int add_xattr(void *arg, const char *name, const void *value, size_t len)
 	return xattr_set_put(arg, name, value, len);
 }
 
+/* Attributes go with their version: none where gc has pruned it is not the same as none. */
+static int check_origin(struct db *db, const struct snode *n)
+{
+	struct entry e;
+	int err = n->xattrs.n ? 0 : entry_by_row(db, n->origin, &e);
+
+	return err == -ENOENT ? -ESTALE : err;
+}
+
 int session_load_xattrs(struct db *db, struct snode *n)
 {
 	int err;
@@ -78,6 +93,8 @@ int session_load_xattrs(struct db *db, struct snode *n)
 		return 0;
 	if (n->origin) {
 		err = entry_xattr_each(db, n->origin, add_xattr, &n->xattrs);
+		if (!err)
+			err = check_origin(db, n);
 		if (err < 0) {
 			xattr_set_fini(&n->xattrs);
 			return err;

@@ -22,7 +22,7 @@ struct session *session_new(struct core *c, const struct caller *who, const char
 		return NULL;
 	view_init(&s->view, c, &view_session_ops, true);
 	rwlock_init(&s->lock, LOCK_SESSION);
-	overlay_init(&s->overlay);
+	overlay_init(&s->overlay, &c->pins);
 	s->path = strdup(path);
 	s->owner = strdup(owner);
 	s->who = malloc(sizeof(*s->who));
@@ -148,6 +148,7 @@ static void remove_staged(struct session *s)
 		}
 		if (n->content == SNODE_BLOB && n->fresh)
 			blob_remove(store, &n->blob);
+		overlay_node_unpin(&s->overlay, n);
 		n->content = SNODE_EMPTY;
 		n->fresh = false;
 	}

@@ -86,6 +86,7 @@ int session_dir_node(struct session *s, struct db *db, int64_t rev, int64_t dir,
 
 /* A node for an unmodified entry, put into the overlay in its place (session_adopt.c). */
 int session_adopt(struct session *s, struct db *db, const struct entry *e, struct snode **out);
+/* -ESTALE: the version that the node began as was pruned. */
 int session_load_xattrs(struct db *db, struct snode *n);
 /* The node behind (kind, id), adopted if it is unmodified. -ESTALE: it is no longer in the tree. */
 int session_node_for_change(struct session *s, struct db *db, int64_t rev, enum entry_kind kind,
