@@ -60,6 +60,11 @@ static int set_value(struct args *a, int index, const char *value, struct cursor
 					  o->name, o->arg);
 		value = c->argv[++c->i];
 	}
+	if (a->n_given == ARGS_GIVEN_MAX)
+		return errmsg_set(err, -EINVAL, "too many options, from --%s %s on", o->name,
+				  value);
+	a->given[a->n_given].option = index;
+	a->given[a->n_given++].value = value;
 	a->values[index] = value;
 	return 0;
 }
@@ -146,6 +151,16 @@ const char *args_get(const struct args *a, const char *name)
 
 	assert(index >= 0 && index < ARGS_OPTIONS_MAX);
 	return index >= 0 ? a->values[index] : NULL;
+}
+
+const char *args_get_nth(const struct args *a, const char *name, int i)
+{
+	int index = index_by_name(a->verb, name, strlen(name));
+
+	for (int at = 0; at < a->n_given; at++)
+		if (a->given[at].option == index && i-- == 0)
+			return a->given[at].value;
+	return NULL;
 }
 
 bool args_has(const struct args *a, const char *name)
