@@ -34,6 +34,8 @@ static void on_loss(struct job *j)
 	const struct ctl_reply *why = run_renew_loss(j->renew);
 	auto_buf struct buf text = { 0 };
 
+	if (!why)
+		return;
 	j->is_lost = true;
 	refusal_text(&text, o->path, why);
 	report_error(o->args, o->path, why->err, "%s lost: %s; %s",

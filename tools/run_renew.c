@@ -23,8 +23,8 @@ struct run_renew {
 	const struct run_session *s; /* borrowed */
 	pthread_t thread;
 	int timer, wake, lost; /* owned; timerfd, eventfd, eventfd */
-	atomic_bool paused, stopping;
-	/* Of the thread, until `lost` is readable. */
+	atomic_bool paused, stopping, is_lost;
+	/* Of the thread; `loss` not any more once is_lost is set. */
 	struct ctl_client ctl; /* owned */
 	struct ctl_reply loss; /* owned */
 	unsigned int n;
@@ -200,6 +200,7 @@ static bool on_time(struct run_renew *r)
 	case LOST:
 		break;
 	}
+	atomic_store(&r->is_lost, true);
 	raise_event(r->lost);
 	return false;
 }
@@ -266,7 +267,7 @@ int run_renew_fd(const struct run_renew *r)
 
 const struct ctl_reply *run_renew_loss(const struct run_renew *r)
 {
-	return &r->loss;
+	return atomic_load(&r->is_lost) ? &r->loss : NULL;
 }
 
 void run_renew_pause(struct run_renew *r, bool pause)

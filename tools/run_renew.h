@@ -20,7 +20,7 @@ struct run_renew;
 int run_renew_start(const struct run_session *s, struct run_renew **out);
 /* Becomes readable, and stays so, when the lease is lost. */
 int run_renew_fd(const struct run_renew *r);
-/* Once it is readable: why. */
+/* Why; NULL while it is not lost. */
 const struct ctl_reply *run_renew_loss(const struct run_renew *r);
 /* A job that is stopped gets no renewals: it holds its lease no longer than its time. */
 void run_renew_pause(struct run_renew *r, bool pause);
