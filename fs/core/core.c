@@ -145,6 +145,11 @@ int core_serve(const char *path, const struct core_options *opt, const struct ke
 	return 0;
 }
 
+int core_holder(const char *path, int *out_pid, char *mountpoint)
+{
+	return store_holder(path, out_pid, mountpoint);
+}
+
 int core_busy_begin(struct core *c)
 {
 	int err = 0;

@@ -55,6 +55,9 @@ void core_set_features(struct core *c, const char *features);
 int core_serve(const char *path, const struct core_options *opt, const struct kernel_hooks *hooks,
 	       struct core **out, struct errmsg *msg);
 
+/* Who serves the store at @path: *out_pid 0 if nobody does. @mountpoint: FENCE_PATH_MAX + 1 bytes, "" if it is not known. */
+int core_holder(const char *path, int *out_pid, char *mountpoint);
+
 struct store *core_store(struct core *c); /* borrowed */
 int core_statvfs(struct core *c, struct statvfs *out);
 struct view *core_live_view(struct core *c); /* borrowed, lives as long as core */

@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <fuse_opt.h>
@@ -29,6 +30,9 @@
 #define WORKERS_PER_CPU 4
 #define WORKERS_MIN	8
 #define WORKERS_MAX	32
+
+#define END_WAIT_MS 5000 /* for a daemon that has lost its mount to end */
+#define END_POLL_MS 10
 
 struct server {
 	struct fs *fs;
@@ -217,6 +221,37 @@ static int mount_and_loop(struct server *s, const struct options *o,
 	return 0;
 }
 
+/* The store is in use by a daemon whose mount has gone: it is about to end. */
+static bool is_ending(const char *store)
+{
+	char mountpoint[FENCE_PATH_MAX + 1];
+	int pid;
+
+	if (core_holder(store, &pid, mountpoint) < 0 || !*mountpoint)
+		return false;
+	return pid == 0 || !stale_is_mounted(mountpoint);
+}
+
+/*
+ * umount(8) returns before the daemon has closed the store, so `umount DIR; mount DIR` finds it in
+ * use. A daemon that still has its mount, or one that files keep alive after `umount -l`, is not
+ * waited for (longer).
+ */
+static int open_store(struct server *s, const struct serve_place *place,
+		      const struct core_options *options, const struct kernel_hooks *hooks,
+		      struct errmsg *err)
+{
+	const struct timespec pause = { .tv_nsec = END_POLL_MS * 1000000L };
+	int e = core_serve(place->store, options, hooks, &s->core, err);
+
+	for (int waited = 0; e == -EBUSY && waited < END_WAIT_MS && is_ending(place->store);
+	     waited += END_POLL_MS) {
+		nanosleep(&pause, NULL);
+		e = core_serve(place->store, options, hooks, &s->core, err);
+	}
+	return e;
+}
+
 static int run(struct server *s, const struct options *o, const struct serve_place *place,
 	       struct errmsg *err)
 {
@@ -225,7 +260,7 @@ static int run(struct server *s, const struct options *o, const struct serve_pla
 	int e;
 
 	fs_hooks(s->fs, &hooks);
-	e = core_serve(place->store, &options, &hooks, &s->core, err);
+	e = open_store(s, place, &options, &hooks, err);
 	if (e < 0)
 		return e;
 	e = stale_clear(place->mountpoint, o->store, place->store, err);

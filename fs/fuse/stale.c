@@ -213,3 +213,12 @@ int stale_clear(const char *mountpoint, const char *store, const char *store_pat
 	}
 	return 0;
 }
+
+bool stale_is_mounted(const char *mountpoint)
+{
+	struct mount_name m = { NULL, NULL };
+	bool is = find_mount(mountpoint, &m) == 0 && strcmp(m.type, FSTYPE) == 0;
+
+	mount_name_fini(&m);
+	return is;
+}

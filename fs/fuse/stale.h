@@ -5,6 +5,8 @@
 
 #include "base/errmsg.h"
 
+#include <stdbool.h>
+
 /*
  * The absolute path of @mountpoint, malloc'd, also if a dead mount lies on it ("Transport endpoint
  * is not connected"), where realpath() fails. -ENOTDIR: not a directory.
@@ -18,5 +20,8 @@ int stale_resolve(const char *mountpoint, char **out, struct errmsg *err);
  */
 int stale_clear(const char *mountpoint, const char *store, const char *store_path,
 		struct errmsg *err);
+
+/* Whether a fencefs is mounted at @mountpoint (absolute), alive or dead. */
+bool stale_is_mounted(const char *mountpoint);
 
 #endif
