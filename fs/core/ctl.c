@@ -15,7 +15,6 @@
 #include "store/store.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -437,48 +436,6 @@ void ctl_call_done(struct ctl_call *call)
 	if (running != ctl)
 		ctl_run(ctl);
 	ctl_put_ref(ctl);
-}
-
-void ctl_call_defer(struct ctl_call *call)
-{
-	lock_take(&call->ctl->lock);
-	call->ctl->deferred = true;
-	lock_drop(&call->ctl->lock);
-}
-
-void ctl_call_forget(struct ctl_call *call)
-{
-	reply_fini(&call->reply);
-	ctl_line_fini(&call->line);
-	free(call->text);
-	free(call);
-}
-
-void ctl_call_fail(struct ctl_call *call, int err, const char *key, const char *value,
-		   const char *fmt, ...)
-{
-	char text[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	reply_err(&call->reply, err);
-	reply_str(&call->reply, key ? key : "", value);
-	reply_text(&call->reply, "%s", text);
-	ctl_call_done(call);
-}
-
-void ctl_call_error(struct ctl_call *call, const struct ctl_error *e)
-{
-	reply_error(&call->reply, e);
-	ctl_call_done(call);
-}
-
-void ctl_call_refuse(struct ctl_call *call, const struct refusal *r)
-{
-	reply_refusal(&call->reply, r);
-	ctl_call_done(call);
 }
 
 /* Lock held. The same bytes as the write before, interrupted or refused: true, and *now is set if its result is known by now. */

@@ -123,9 +123,11 @@ void ctl_acquire(struct ctl_call *call);
 void ctl_renew(struct ctl_call *call);
 void ctl_release(struct ctl_call *call);
 
-/* One of version=, absent=1, hash=; *out_given: whether there is one. The path is not set (ctl_session.c). */
+/* One of version=, absent=1, hash=; *out_given: whether there is one. The path is not set (ctl_expect.c). */
 int ctl_expectation(const struct ctl_line *l, bool required, struct expect *out, bool *out_given,
 		    struct ctl_error *error);
+/* May @who walk to @path, and (@content) learn what is in it? */
+int ctl_may_look(struct core *c, const struct caller *who, const char *path, bool content);
 
 /*
  * A put's line is refused: that is answered when its payload is there. Answered at once, who wrote both (the kernel passes on a long
