@@ -614,7 +614,8 @@ static void start(struct scratch *t, struct model *m)
 static int found(void *arg, const struct fsck_finding *x)
 {
 	(void)arg;
-	if (x->rule == FSCK_FENCE_LOW) /* these commits come without the claim that a session makes */
+	if (x->rule ==
+	    FSCK_FENCE_LOW) /* these commits come without the claim that a session makes */
 		return 0;
 	fail_msg("fsck: %s: %s: %s", fsck_rule_name(x->rule), x->path, x->what);
 	return 0;
