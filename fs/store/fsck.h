@@ -19,7 +19,7 @@
  *    directories that were made on the way to a claimed path, are no exceptions to mourn).
  * 14 A row of blob has an id, a hash and a size; content in it has that size.
  * 15 A blob that an entry refers to has a row, of the entry's size.
- * 16 A row of garbage belongs to a blob, and no entry refers to that.
+ * 16 No entry refers to what is marked as garbage.
  * 17 A blob that a refusal keeps has a row.
  * 18 Extended attributes belong to a row of entry.
  * 19 Times of directories belong to a directory.

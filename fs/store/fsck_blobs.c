@@ -63,22 +63,6 @@ static int garbage_used(struct fsck *f, struct stmt *st, void *arg)
 	return fsck_report(f, &x);
 }
 
-static int garbage_unknown(struct fsck *f, struct stmt *st, void *arg)
-{
-	struct fsck_finding x;
-	int64_t size;
-
-	(void)arg;
-	fsck_finding_init(&x, FSCK_GARBAGE, "a blob that is not known is marked as garbage");
-	x.has_blob = take_id(st, 0, &x.blob);
-	/* gc marks files that a crash has left, too. */
-	if (x.has_blob && blob_file_size(f->s, &x.blob, &size) == 0)
-		return 0;
-	x.consequence = "none";
-	x.action = x.has_blob ? FSCK_UNMARK : FSCK_NOTHING;
-	return fsck_report(f, &x);
-}
-
 static int reject_without(struct fsck *f, struct stmt *st, void *arg)
 {
 	struct fsck_finding x;
@@ -122,10 +106,6 @@ static const struct {
 	{ "tables garbage and entry",
 	  "SELECT e.id, e.blob FROM entry e WHERE e.blob IN (SELECT blob FROM garbage)",
 	  garbage_used },
-	{ "tables garbage and blob",
-	  "SELECT g.blob FROM garbage g WHERE NOT EXISTS"
-	  " (SELECT 1 FROM blob b WHERE b.id = g.blob)",
-	  garbage_unknown },
 	{ "tables reject and blob",
 	  "SELECT r.id, r.path, r.blob FROM reject r LEFT JOIN blob b ON b.id = r.blob"
 	  " WHERE r.blob IS NOT NULL AND (b.id IS NULL OR b.size <> r.size)",
