@@ -37,6 +37,14 @@ int db_wal_frames(const struct db *db);
  */
 int db_checkpoint(struct db *db, bool truncate);
 
+/* Called between pieces of a backup; negative stops it. */
+typedef int (*db_backup_fn)(void *arg, int64_t pages_done, int64_t pages);
+/*
+ * One snapshot of @from into the existing, empty file @path, whose content the caller makes durable.
+ * What is there after a failure is worth nothing.
+ */
+int db_backup(struct db *from, const char *path, db_backup_fn tick, void *arg);
+
 /*
  * The statement for @sql, reset and unbound; for the caller's use until stmt_done(). Declare it
  * auto_stmt: a statement left in use pins the WAL. Bound pointers are borrowed until stmt_done().

@@ -5,7 +5,7 @@
  * The format file comes last, by rename: a directory that has one is a whole store, and one that
  * has only the rest is recognised as the remains of an interrupted attempt.
  */
-#include "store/layout.h"
+#include "store/store_create.h"
 #include "store/db.h"
 #include "store/schema.h"
 
@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int uuid_new(struct store_uuid *out)
+int store_uuid_new(struct store_uuid *out)
 {
 	uint8_t b[16];
 
@@ -169,6 +169,13 @@ static int sync_parent(int root)
 	return io_fsync(fd);
 }
 
+int store_create_finish(int root, const char *uuid)
+{
+	int err = finish(root, uuid);
+
+	return err ? err : sync_parent(root);
+}
+
 static int make_all(int root, const char *path, const char *uuid, struct errmsg *err)
 {
 	int res = make_file(root, LAYOUT_LOCK, "");
@@ -179,9 +186,7 @@ static int make_all(int root, const char *path, const char *uuid, struct errmsg 
 		res = make_blobs(root, uuid);
 	if (!res)
 		res = make_db(root, path, uuid, err);
-	if (!res)
-		res = finish(root, uuid);
-	return res ? res : sync_parent(root);
+	return res ? res : store_create_finish(root, uuid);
 }
 
 int store_create(const char *path, struct errmsg *err)
@@ -195,7 +200,7 @@ int store_create(const char *path, struct errmsg *err)
 		res = layout_check_fs(root, path, err);
 	if (res)
 		return res;
-	res = uuid_new(&uuid);
+	res = store_uuid_new(&uuid);
 	if (!res)
 		res = make_all(root, path, uuid.s, &detail);
 	if (res)

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* What the bytes of a store are for. */
+#ifndef FENCE_STORE_USAGE_H
+#define FENCE_STORE_USAGE_H
+
+#include <stdint.h>
+
+struct store;
+
+struct usage_part {
+	int64_t n, bytes;
+};
+
+struct usage {
+	struct usage_part live;		 /* content of current versions */
+	struct usage_part history;	 /* content of past versions only */
+	struct usage_part orphans;	 /* content that no version refers to: gc's */
+	struct usage_part staging;	 /* files of open sessions; allocated bytes */
+	struct usage_part database;	 /* meta.db and its WAL; small content is in there */
+	int64_t free_bytes, total_bytes; /* of the file system */
+};
+
+int usage_read(struct store *s, struct usage *out);
+
+#endif
