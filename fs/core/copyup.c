@@ -92,10 +92,8 @@ static int make_copy(struct copyup *c)
 	auto_fd int fd = -1;
 	struct db *db;
 	int64_t rev;
-	int err = blob_id_new(&c->to);
+	int err = staging_take(core->store, &c->to, &fd);
 
-	if (!err)
-		err = staging_create(core->store, &c->to, &fd);
 	if (err < 0 || c->touch)
 		return err;
 	if (c->has_blob) {

@@ -148,7 +148,7 @@ void session_node_unlinked(struct session *s, struct snode *n)
 	if (!n || n->link || n->refs > 0 || n->writers > 0)
 		return;
 	if (n->content == SNODE_STAGED)
-		staging_remove(s->view.core->store, &n->blob);
+		staging_give_up(s->view.core->store, &n->blob);
 	else if (n->content == SNODE_BLOB && n->fresh)
 		blob_remove(s->view.core->store, &n->blob);
 	if (n->kind != ENTRY_DIR || n->id < 0)

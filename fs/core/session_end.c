@@ -144,7 +144,7 @@ static void remove_staged(struct session *s)
 			session_node_attr(s, n, &last);
 			n->size = last.size;
 			n->mtime = last.mtime;
-			staging_remove(store, &n->blob);
+			staging_give_up(store, &n->blob);
 		}
 		if (n->content == SNODE_BLOB && n->fresh)
 			blob_remove(store, &n->blob);

@@ -91,10 +91,8 @@ struct fresh {
 static int stage_empty(struct session *s, struct snode *n)
 {
 	auto_fd int fd = -1;
-	int err = blob_id_new(&n->blob);
+	int err = staging_take(s->view.core->store, &n->blob, &fd);
 
-	if (!err)
-		err = staging_create(s->view.core->store, &n->blob, &fd);
 	if (!err)
 		n->content = SNODE_STAGED;
 	return err;

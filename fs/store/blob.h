@@ -47,6 +47,13 @@ int staging_create(struct store *s, const struct blob_id *id, int *out_fd);
 int staging_open(struct store *s, const struct blob_id *id, int flags, int *out_fd);
 int staging_stat(struct store *s, const struct blob_id *id, struct stat *out);
 int staging_remove(struct store *s, const struct blob_id *id);
+/* An empty staged file, a spare one (spare.h) or new; its descriptor is O_RDWR. */
+int staging_take(struct store *s, struct blob_id *out_id, int *out_fd);
+/*
+ * staging/ID is not needed any more: kept as a spare, or removed. Whoever may still open it by its
+ * name must be kept out.
+ */
+int staging_give_up(struct store *s, const struct blob_id *id);
 /* Every file in staging/ goes; the count, or -errno. */
 int staging_empty(struct store *s);
 

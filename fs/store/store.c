@@ -12,6 +12,7 @@
 #include "store/layout.h"
 #include "store/record.h"
 #include "store/schema.h"
+#include "store/spare.h"
 #include "store/store_lock.h"
 #include "store/txn.h"
 #include "store/unsafe.h"
@@ -36,6 +37,7 @@ struct store {
 	char db_path[PATH_MAX];
 	int root, blobs, staging, lock; /* owned; -1: none */
 	struct db *writer;		/* owned; NULL with STORE_READ */
+	struct spares *spares;		/* owned */
 	atomic_bool broken;
 
 	struct lock pool_lock; /* LOCK_READERS; guards: */
@@ -185,8 +187,8 @@ int store_open(const char *path, enum store_mode mode, const char *mountpoint, s
 	s->root = s->blobs = s->staging = s->lock = -1;
 	lock_init(&s->pool_lock, LOCK_READERS);
 	s->path = strdup(path);
-	res = s->path ? set_up(s, mode, mountpoint, err) :
-			errmsg_set(err, -ENOMEM, "out of memory");
+	res = s->path && spares_new(&s->spares) == 0 ? set_up(s, mode, mountpoint, err) :
+						       errmsg_set(err, -ENOMEM, "out of memory");
 	if (res) {
 		store_close(s);
 		return res;
@@ -213,6 +215,8 @@ void store_close(struct store *s)
 	for (int i = 0; i < s->n_idle; i++)
 		db_close(s->idle[i]);
 	db_close(s->writer);
+	if (s->spares)
+		spares_free(s, s->spares);
 	cleanup_fd(&s->staging);
 	cleanup_fd(&s->blobs);
 	cleanup_fd(&s->lock);
@@ -240,6 +244,11 @@ int store_root_fd(const struct store *s)
 int store_blobs_fd(const struct store *s)
 {
 	return s->blobs;
+}
+
+struct spares *store_spares(struct store *s)
+{
+	return s->spares;
 }
 
 int store_staging_fd(const struct store *s)

@@ -21,6 +21,7 @@
 #define STORE_UUID_LEN 36
 
 struct db;
+struct spares;
 struct store;
 
 /*
@@ -61,6 +62,7 @@ const char *store_path(const struct store *s); /* as given to store_open */
 int store_root_fd(const struct store *s);
 int store_blobs_fd(const struct store *s);
 int store_staging_fd(const struct store *s);
+struct spares *store_spares(struct store *s); /* borrowed */
 int store_statvfs(const struct store *s, struct statvfs *out);
 
 /* The one writing connection (borrowed). NULL with STORE_READ. */

@@ -60,6 +60,52 @@ static void stages(void **state)
 	assert_int_equal(staging_empty(t->s), 0);
 }
 
+static struct blob_id take(struct scratch *t, int *out_fd)
+{
+	struct blob_id id;
+	struct stat st;
+
+	assert_int_equal(staging_take(t->s, &id, out_fd), 0);
+	assert_int_equal(fstat(*out_fd, &st), 0);
+	assert_int_equal(st.st_size, 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	assert_int_equal(io_write_all(*out_fd, "hello", 5), 0);
+	return id;
+}
+
+static void gives_out_again_what_nobody_has_open(void **state)
+{
+	struct scratch *t = *state;
+	struct blob_id id, other;
+	struct stat st;
+	char c;
+	int fd, reader;
+
+	id = take(t, &fd);
+	close(fd);
+	assert_int_equal(staging_give_up(t->s, &id), 0);
+	other = take(t, &fd);
+	assert_memory_equal(&other, &id, sizeof(id));
+
+	/* Somebody still writes. */
+	assert_int_equal(staging_give_up(t->s, &id), 0);
+	assert_int_equal(staging_stat(t->s, &id, &st), -ENOENT);
+	close(fd);
+	other = take(t, &fd);
+	assert_memory_not_equal(&other, &id, sizeof(id));
+	close(fd);
+
+	/* Somebody still reads, and keeps what there was. */
+	assert_int_equal(staging_open(t->s, &other, O_RDONLY, &reader), 0);
+	assert_int_equal(staging_give_up(t->s, &other), 0);
+	assert_int_equal(staging_stat(t->s, &other, &st), -ENOENT);
+	assert_int_equal(pread(reader, &c, 1, 4), 1);
+	assert_int_equal(c, 'o');
+	close(reader);
+	assert_int_equal(staging_give_up(t->s, &other), -ENOENT);
+	assert_int_equal(staging_empty(t->s), 0);
+}
+
 static void stage(struct scratch *t, const struct blob_id *id, const char *text)
 {
 	int fd;
@@ -198,9 +244,13 @@ static void marks_garbage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ids_are_hex),	  test_in(scratch_store, stages),
-		test_in(scratch_store, moves_in), test_in(scratch_store, hashes),
-		test_in(scratch_txn, remembers),  test_in(scratch_txn, marks_garbage),
+		cmocka_unit_test(ids_are_hex),
+		test_in(scratch_store, stages),
+		test_in(scratch_store, gives_out_again_what_nobody_has_open),
+		test_in(scratch_store, moves_in),
+		test_in(scratch_store, hashes),
+		test_in(scratch_txn, remembers),
+		test_in(scratch_txn, marks_garbage),
 	};
 
 	return cmocka_run_group_tests_name("blob", tests, NULL, NULL);

@@ -116,7 +116,13 @@ class Store:
         return sorted(p for p in (self.path / "blobs").glob("??/*") if p.is_file())
 
     def staged(self) -> list[Path]:
-        return sorted(p for p in (self.path / "staging").rglob("*") if p.is_file())
+        """Staged files with something in them: empty ones may be spares (fs/store/spare.h)."""
+        found = []
+        for path in (self.path / "staging").iterdir():
+            with contextlib.suppress(FileNotFoundError):  # by now
+                if path.stat().st_size:
+                    found.append(path)
+        return sorted(found)
 
     def check(self):
         """`fence fsck` must find it clean, in builds that have that verb."""
