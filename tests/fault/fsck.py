@@ -334,7 +334,7 @@ def test_repair_killed_at_any_moment(tmp):
     blobs = {blob_of(first, name, seq) for name in ("d/a", "d/b", "d/c") for seq in (1, 2)}
     rng = random.Random(1)
     cut = 0
-    for number in range(60):
+    for number in range(100):
         path = tmp / f"copy{number}"
         run("cp", "-a", first.path, path)
         args = [fence_program(), "fsck", "--data", "--repair", "--yes", path]

@@ -234,8 +234,6 @@ CASE(other_size, "UPDATE entry SET size = 6 WHERE name = x'736d616c6c'", FSCK_RE
      1, FSCK_NOTHING)
 CASE(used_garbage, "INSERT INTO garbage SELECT id, 1 FROM blob WHERE data IS NOT NULL",
      FSCK_GARBAGE, "d/small", 1, FSCK_UNMARK)
-CASE(unknown_garbage, "INSERT INTO garbage VALUES(x'00112233445566778899aabbccddeeff', 1)",
-     FSCK_GARBAGE, "", 0, FSCK_UNMARK)
 CASE(reject_without_blob,
      "INSERT INTO reject(at, path, held_path, token, highest, held_by, owner, stage, why, uid,"
      " blob, size) VALUES(1, x'70', x'70', 1, 2, '', '', 'put', 'ESTALE', 0,"
@@ -470,7 +468,7 @@ int main(void)
 		T(no_blob_row),
 		T(other_size),
 		T(used_garbage),
-		T(unknown_garbage),
+
 		T(reject_without_blob),
 		T(xattr_without_entry),
 		T(dirtime_without_dir),
