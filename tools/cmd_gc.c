@@ -304,7 +304,7 @@ static int run(const struct args *a)
 }
 
 static const char *const usage[] = {
-	"[--dry-run] [--grace TIME] [--keep-last N] [--keep-within TIME] [--keep-daily N] [--path PATH] [--json] STORE|MOUNT",
+	"[--dry-run] [--grace TIME] [--keep-last N] STORE|MOUNT",
 	NULL,
 };
 static const struct option_spec options[] = {

@@ -162,7 +162,7 @@ static int run(const struct args *a)
 }
 
 static const char *const usage[] = {
-	"[--keep-last N] [--keep-within TIME] [--keep-daily N] [--max-size BYTES] [--json] STORE|MOUNT",
+	"[--keep-last N] [--max-size BYTES] STORE|MOUNT",
 	NULL,
 };
 static const struct option_spec options[] = {

@@ -52,8 +52,8 @@ def test_a_full_store(tmp):
         (tmp / "big").write_bytes(b"x" * (40 << 20))
         result = fence("put", "-t", 1, tmp / "big", mnt / "f", rc=1)
         assert result.err.splitlines() == [
-            f"fence: put {mnt.path}/f: no space left on the store's file system;"
-            " free some and try again",
+            f"fence: put {mnt.path}/f: no space left in the store: its file"
+            " system is full, or the limit that fence policy sets is reached; free some and try again",
             "fence: nothing was published; nothing of what was there is lost",
         ], result.err
         assert (mnt / "f").read_text() == "old"
