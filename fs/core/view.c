@@ -49,6 +49,11 @@ bool view_is_frozen(const struct view *v)
 	return v->frozen;
 }
 
+bool view_is_uncached(const struct view *v)
+{
+	return v->uncached;
+}
+
 int core_read_begin(struct core *c, struct db **out_db, int64_t *out_rev)
 {
 	*out_rev = atomic_load(&c->live_rev);

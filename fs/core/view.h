@@ -24,6 +24,8 @@ uint64_t view_number(const struct view *v);
 bool view_is_writable(const struct view *v); /* a session */
 /* Content and listing never change (a snapshot): the kernel may cache directories too. */
 bool view_is_frozen(const struct view *v);
+/* What it shows may change, or go away, without the kernel being told. */
+bool view_is_uncached(const struct view *v);
 
 int view_lookup(struct view *v, int64_t dir, const char *name, struct node *out,
 		bool *out_cacheable_absence);

@@ -12,6 +12,7 @@
 #include "fuse/copy_wait.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NS_PER_S INT64_C(1000000000)
@@ -111,6 +112,30 @@ int attr_of_inode(struct fs *fs, const struct inode *inode, struct node *out)
 	return -ESTALE;
 }
 
+void attr_remember(struct fs *fs, struct inode *inode)
+{
+	struct node *n, *none = NULL;
+
+	if (inode->kind != INODE_REJECT &&
+	    (inode->kind != INODE_FILE || !view_is_uncached(inode->view)))
+		return;
+	if (atomic_load(&inode->opened) || !(n = malloc(sizeof(*n))))
+		return;
+	if (attr_of_inode(fs, inode, n) < 0 ||
+	    !atomic_compare_exchange_strong(&inode->opened, &none, n))
+		free(n);
+}
+
+/* Of what cannot be found by a name any more, so only a descriptor can ask. */
+static bool attr_of_opened(struct inode *inode, struct node *out)
+{
+	const struct node *n = atomic_load(&inode->opened);
+
+	if (n)
+		*out = *n;
+	return n;
+}
+
 void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
@@ -120,6 +145,8 @@ void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	int err = inode ? attr_of_inode(fs, inode, &n) : -ESTALE;
 
 	(void)fi;
+	if ((err == -ENOENT || err == -ESTALE) && inode && attr_of_opened(inode, &n))
+		err = 0;
 	if (err < 0) {
 		fuse_reply_err(req, -err);
 		return;

@@ -24,4 +24,7 @@ void fs_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 void fs_readlink(fuse_req_t req, fuse_ino_t ino);
 void fs_statfs(fuse_req_t req, fuse_ino_t ino);
 
+/* Of a file that is being opened: so that its attributes outlive its version. */
+void attr_remember(struct fs *fs, struct inode *inode);
+
 #endif

@@ -186,6 +186,7 @@ static struct inode *inode_new(struct inode_table *t, struct view *view, enum in
 
 static void inode_free(struct inode *inode)
 {
+	free(atomic_load(&inode->opened));
 	if (inode->view) {
 		view_node_put(inode->view, inode_entry_kind(inode), inode->id);
 		view_put(inode->view);

@@ -15,6 +15,7 @@
 
 #include "core/node.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -50,6 +51,11 @@ struct inode {
 	int64_t id;	   /* in the view; the control node; the reject row */
 	uint64_t nodeid;
 	enum inode_kind kind;
+	/*
+	 * Owned; what fstat of a descriptor is told when gc has pruned the version since it was
+	 * opened (P4). Set once, by an open of what the kernel keeps no attributes of.
+	 */
+	_Atomic(struct node *) opened;
 
 	/* Guarded by the table's lock. */
 	enum backing_state backing;

@@ -134,6 +134,8 @@ void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	if (!err)
 		err = handle_new(fs, req, inode, content, fi);
+	if (!err)
+		attr_remember(fs, inode);
 	if (err < 0)
 		fuse_reply_err(req, -err);
 	else if (fuse_reply_open(req, fi) < 0)
