@@ -67,7 +67,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
  */
 static bool may_scan(const char *sql)
 {
-	return strstr(sql, "count(*)") ||
+	return strstr(sql, "count(*)") || strstr(sql, "sum(size)") ||
 	       strncmp(sql, "DELETE FROM reject WHERE blob IS NULL", 37) == 0 ||
 	       strncmp(sql, "EXPLAIN", 7) == 0 ||
 	       strncmp(sql, "UPDATE session SET outcome = ?1 WHERE outcome", 45) == 0;
