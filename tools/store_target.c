@@ -98,6 +98,20 @@ int store_target_open(const struct args *a, const char *given, struct store_targ
 	return EXIT_OK;
 }
 
+int store_target_find(const struct args *a, const char *given, struct store_target *out)
+{
+	auto_store_target struct store_target t = { 0 };
+	int code = resolve(a, given, &t);
+
+	if (code)
+		return code;
+	if (!t.mount)
+		find_mount(&t);
+	*out = t;
+	t = (struct store_target){ 0 };
+	return EXIT_OK;
+}
+
 int store_target_ctl(const struct args *a, const struct store_target *t, struct ctl_client *out)
 {
 	struct errmsg err = { "" };

@@ -22,6 +22,8 @@ struct store_target {
  * (STORE_OWN), else to read beside its daemon. 0, or the exit code.
  */
 int store_target_open(const struct args *a, const char *given, struct store_target *out);
+/* Its path and its mount only: nothing is opened. 0, or the exit code. */
+int store_target_find(const struct args *a, const char *given, struct store_target *out);
 /* A conversation with the daemon of a live one. 0, or the exit code. */
 int store_target_ctl(const struct args *a, const struct store_target *t, struct ctl_client *out);
 void store_target_close(struct store_target *t);

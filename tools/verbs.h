@@ -14,6 +14,7 @@ extern const struct verb verb_claim;
 extern const struct verb verb_commit;
 extern const struct verb verb_df;
 extern const struct verb verb_diff;
+extern const struct verb verb_doctor;
 extern const struct verb verb_fsck;
 extern const struct verb verb_gc;
 extern const struct verb verb_init;
