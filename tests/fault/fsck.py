@@ -325,7 +325,7 @@ def damage_much(store: Store):
         db.commit()
 
 
-@timeout(180)
+@timeout(500)
 def test_repair_killed_at_any_moment(tmp):
     """The next one completes; nothing is lost that was there."""
     first = Store(tmp / "first")
