@@ -28,6 +28,12 @@ def test_what_does_not_exist_yet(tmp):
     assert line("/", "/no/where///").split()[:2] == ["/", "/no/where"]
 
 
+def test_documents_show_what_is_printed():
+    text = line("/srv/store", "/mnt/shared")
+    for document in ("README.md", "mount-helpers/man/fencefs.8.scd"):
+        assert f"\n```\n{text}\n```\n" in (source_dir() / document).read_text(encoding="utf-8")
+
+
 def test_odd_names(tmp):
     odd = tmp / "a store,\twith\nall\\that #"
     odd.mkdir()
