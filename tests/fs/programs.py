@@ -172,7 +172,10 @@ def test_tar_over_what_is_there(mnt, tmp):
         with workspace(mnt) as ws:
             run("tar", "-C", ws.path, *options, "-xpf", tmp / "a.tar")
             ws.commit()
-        want, got = describe(tmp / "source"), describe(mnt / "w")
+        # Not the source: with --overwrite tar's fchown(2) takes a setgid bit away, on ext4 too.
+        (tmp / "native").mkdir(exist_ok=True)
+        run("tar", "-C", tmp / "native", *options, "-xpf", tmp / "a.tar")
+        want, got = describe(tmp / "native"), describe(mnt / "w")
         if "--recursive-unlink" in options:  # tar makes the top no more than before, and leaves its time
             del want[b"."], got[b"."]
         same(want, got, str(options))
