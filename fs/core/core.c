@@ -8,6 +8,7 @@
 #include "core/core_impl.h"
 
 #include "base/errname.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "core/commit.h"
 #include "core/housekeeper.h"
@@ -94,6 +95,7 @@ static struct core *core_new(struct store *store, const struct core_options *opt
 	lock_cond_init(&c->busy_none);
 	pins_init(&c->pins);
 	gc_service_init(c);
+	c->generation.due = io_boot_ns() + INT64_C(60000000000); /* it has just been raised */
 	session_table_init(&c->sessions);
 	event_hub_init(c);
 	snapshot_list_init(c);

@@ -8,6 +8,7 @@
 #include "core/core.h"
 #include "core/events_impl.h"
 #include "core/gc_impl.h"
+#include "core/generation_job.h"
 #include "core/lease.h"
 #include "core/notifier.h"
 #include "core/pins.h"
@@ -42,6 +43,7 @@ struct core {
 	struct pool pool;
 	struct pins pins;
 	struct gc_service gc;
+	struct generation_clock generation; /* the housekeeper's */
 	struct session_table sessions;
 	struct lease_table leases;
 	struct event_hub events;

@@ -75,6 +75,7 @@ static void *housekeeper_main(void *arg)
 			break;
 		lock_drop(&c->housekeeper_lock);
 		expire(c);
+		generation_tick(c);
 		wait = next_tick(c);
 		lock_take(&c->housekeeper_lock);
 	}

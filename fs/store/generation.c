@@ -145,7 +145,10 @@ static int advance_durably(struct store *s, int64_t *out, bool *restored)
 		txn_rollback(db);
 		return err;
 	}
-	return txn_commit(db);
+	err = txn_commit(db);
+	if (err && err != -ENOSPC && err != -EDQUOT)
+		store_set_broken(s);
+	return err;
 }
 
 int generation_begin(struct store *s, struct errmsg *err)
@@ -169,4 +172,14 @@ int generation_begin(struct store *s, struct errmsg *err)
 			" nothing until it is run with --after-restore",
 			store_path(s));
 	return 0;
+}
+
+/* Only so that copies of the database that were made meanwhile can be told: errors are of no consequence. */
+void generation_end(struct store *s)
+{
+	int64_t generation;
+	bool restored;
+
+	if (advance_durably(s, &generation, &restored) == 0)
+		(void)generation_write_file(s, generation);
 }

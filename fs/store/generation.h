@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Has somebody put back an older database? A number, in table setting and as the content of
- * blobs/UUID, goes up in both each time a daemon begins to serve the store and each time gc runs:
- * durable in the database first. So where the file's is the higher one, the database is not the one
+ * blobs/UUID, goes up in both each time a daemon begins or ends to serve the store, now and then
+ * while it does (if there were commits), and each time gc runs: durable in the database first. So where the file's is the higher one, the database is not the one
  * that was last used with these blobs: a copy of it was restored. What looks unreferenced then may
  * be what the lost transactions had published, and tokens may have been issued that the database
  * knows nothing of.
@@ -31,7 +31,8 @@ int generation_advance(struct store *s, struct db *db, int64_t *out, bool *out_r
 /* Within a transaction of the writer: gc --after-restore. */
 int generation_accept(struct db *db);
 int generation_write_file(struct store *s, int64_t generation);
-/* All of it, for a daemon that starts. */
+/* All of it, for a daemon that starts, and for one that ends. */
 int generation_begin(struct store *s, struct errmsg *err);
+void generation_end(struct store *s);
 
 #endif

@@ -39,6 +39,7 @@ struct store {
 	struct db *writer;		/* owned; NULL with STORE_READ */
 	struct spares *spares;		/* owned */
 	atomic_bool broken;
+	bool is_served; /* STORE_SERVE, and begun */
 
 	struct lock pool_lock; /* LOCK_READERS; guards: */
 	struct db *idle[POOL_MAX];
@@ -158,7 +159,9 @@ static int start_serving(struct store *s, struct errmsg *err)
 	res = end_sessions(s);
 	if (res)
 		return errmsg_set(err, res, "cannot write to %s: %s", s->db_path, strerror(-res));
-	return generation_begin(s, err);
+	res = generation_begin(s, err);
+	s->is_served = !res;
+	return res;
 }
 
 static int set_up(struct store *s, enum store_mode mode, const char *mountpoint, struct errmsg *err)
@@ -204,6 +207,8 @@ void store_close(struct store *s)
 {
 	if (!s)
 		return;
+	if (s->is_served && !store_is_broken(s))
+		generation_end(s);
 	/*
 	 * What a broken writer has in its cache is not to be trusted; the WAL is, as the next one
 	 * to open it reads it.
