@@ -620,6 +620,25 @@ def test_restored_database(store, tmp):
     assert (mnt / "a").read_bytes() == content(1, FILE)
 
 
+def test_copy_made_while_mounted(store, tmp):
+    """The copy and the database it replaces were served by the same daemon, which ended in order."""
+    mnt = store.mount()
+    with mnt.ctl() as ctl:
+        put(ctl, "a", content(1, FILE))
+        with contextlib.closing(store.database()) as db:
+            with contextlib.closing(sqlite3.connect(tmp / "copy.db")) as copy:
+                db.backup(copy)
+        put(ctl, "a", content(2, FILE))
+    mnt.unmount()
+    for name in ("meta.db-wal", "meta.db-shm"):
+        (store.path / name).unlink(missing_ok=True)
+    shutil.copy(tmp / "copy.db", store.path / "meta.db")
+    fence("gc", "--grace", "0", store.path, rc=16)
+    assert len(store.blobs()) == 2
+    sweep(store.path, "--after-restore")
+    assert len(store.blobs()) == 1
+
+
 def test_quota(mnt, store, ctl):
     put(ctl, "a", content(1, FILE))
     fence("policy", "--max-size", str(3 * FILE), mnt)
