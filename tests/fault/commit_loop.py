@@ -9,6 +9,7 @@ way is allowed to be there whole or not at all.
 import os
 import random
 import shutil
+import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -154,11 +155,25 @@ class Report:
     acked: int
     revision: int
     error: BaseException | None
+    acks: list[tuple[float, int]] = field(default_factory=list)  # of each: time.monotonic(), highest revision
+    late: int = 0  # steps after `acked` that were acknowledged too late to count
+
+    def before(self, moment: float) -> "Report":
+        """As if no acknowledgement had come after @moment."""
+        counted = [ack for ack in self.acks if ack[0] < moment]
+        base = self.revision if not self.acks else self.acks[0][1]
+        return replace(
+            self,
+            acked=len(counted),
+            revision=counted[-1][1] if counted else base,
+            late=self.acked - len(counted),
+        )
 
 
 def work(me, mount: Path, writer: "Writer", limit: int | None = None) -> Report:
     """In a child: commits until something fails. Marks "running" after its first one."""
     state, number, revision = writer.state, writer.number, writer.revision
+    acks = []
     try:
         with Ctl(mount) as ctl:
             while limit is None or number < writer.number + limit:
@@ -167,13 +182,14 @@ def work(me, mount: Path, writer: "Writer", limit: int | None = None) -> Report:
                 if new:
                     assert new > revision, f"revision {new} after {revision}"
                     revision = new
+                acks.append((time.monotonic(), revision))
                 state = step.apply(state)
                 number += 1
                 if number == writer.number + 1:
                     me.mark("running")
     except (OSError, Refused) as error:
-        return Report(number - writer.number, revision, error)
-    return Report(number - writer.number, revision, None)
+        return Report(number - writer.number, revision, error, acks)
+    return Report(number - writer.number, revision, None, acks)
 
 
 # -------------------------------------------------------------------------------------------- checking
@@ -244,24 +260,29 @@ class Writer:
         return state, self.plan(self.number + acked, state)
 
     def check(self, mount: Path, ctl: Ctl, report: Report):
-        """After a remount: all that was acknowledged is there, whole; nothing else is. Moves on."""
-        state, under_way = self.replay(report.acked)
+        """
+        After a remount: all that was acknowledged is there, whole; nothing else is, but that the step under way, and those acknowledged
+        too late, may be there, in their order. Moves on.
+        """
+        state, step = self.replay(report.acked)
         found = read_tree(Path(mount) / self.top)
-        after = under_way.apply(state)
-        if is_tree(found, after):
-            state, before = after, state
-        elif not is_tree(found, state):
+        possible = [state]
+        for number in range(self.number + report.acked, self.number + report.acked + report.late + 1):
+            step = self.plan(number, possible[-1])
+            possible.append(step.apply(possible[-1]))
+        matching = [one for one in possible if is_tree(found, one)]
+        if not matching:
             raise AssertionError(
-                f"{self.top} after {report.acked} steps from {self.number} (then {under_way}):\n"
+                f"{self.top} after {report.acked} steps from {self.number} ({report.late} late, then {step}):\n"
                 f"as of the last acknowledged step:\n{describe(found, state)}\n"
-                f"with the step that was under way:\n{describe(found, after)}"
+                f"with all that may be there:\n{describe(found, possible[-1])}"
             )
-        self._check_fences(ctl, under_way)
+        self._check_fences(ctl, step)
         now = ctl.expect_ok("hello").int("revision")
         assert now >= report.revision, f"revision {now} after {report.revision} was acknowledged"
-        self.state = state
+        self.state = matching[-1]
         self.revision = report.revision
-        self.number += report.acked + 1
+        self.number += report.acked + report.late + 1
         self.acked += report.acked
 
     def _check_fences(self, ctl: Ctl, under_way: Step):

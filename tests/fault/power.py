@@ -3,6 +3,11 @@
 
 What is not on the disk at that moment never gets there. Controls with an unsafe daemon must be seen to
 lose something: else these tests would prove nothing.
+
+Who loses power sends no acknowledgement after it; here they may still come. And they can be wrong: an fdatasync(2)
+that is under way when ext4 is shut down without flushing its log can succeed although nothing reaches the disk (seen
+with plain appends on Linux 6.18: 6 of 180 writers missed their last record). So only what was acknowledged before
+the shutdown began has to be there.
 """
 
 import errno
@@ -47,6 +52,7 @@ def lose_power(disk: LoopFs, mnt: Mount, writers: list[Writer], rng: random.Rand
     for child in children:
         child.wait_mark("running")
     time.sleep(rng.uniform(0.02, 0.15))  # waits for nothing: any moment of the loop will do
+    cut = time.monotonic()
     disk.shutdown(flush)
     reports = [child.result() for child in children]
     for report in reports:
@@ -58,7 +64,7 @@ def lose_power(disk: LoopFs, mnt: Mount, writers: list[Writer], rng: random.Rand
         mnt.start()
         with mnt.ctl() as ctl:
             for writer, report in zip(writers, reports):
-                writer.check(mnt.path, ctl, report)
+                writer.check(mnt.path, ctl, report.before(cut))
     except (AssertionError, OSError) as error:
         raise Lost(str(error)) from error
 
