@@ -87,13 +87,12 @@ static void write_large(const char *path, long mib, bool sync)
 
 static void run_write_native(char **args)
 {
-	char temporary[PATH_MAX], path[PATH_MAX];
+	char temporary[PATH_MAX];
 	double start = now();
 
-	snprintf(temporary, sizeof(temporary), "%s/large.tmp", args[0]);
-	snprintf(path, sizeof(path), "%s/large", args[0]);
+	snprintf(temporary, sizeof(temporary), "%s.tmp", args[0]);
 	write_large(temporary, atol(args[1]), true);
-	if (rename(temporary, path) < 0)
+	if (rename(temporary, args[0]) < 0)
 		die("rename");
 	print_since(start);
 }
@@ -238,7 +237,7 @@ static void run_tree_fence(char **args)
 
 static const struct verb verbs[] = {
 	{ "read", "FILE PASSES", 2, run_read },
-	{ "write-native", "DIR MIB", 2, run_write_native },
+	{ "write-native", "FILE MIB", 2, run_write_native },
 	{ "write-fence", "MOUNT PATH MIB TOKEN", 4, run_write_fence },
 	{ "put-native", "DIR COUNT", 2, run_put_native },
 	{ "put-fence", "MOUNT PATH COUNT TOKEN", 4, run_put_fence },
