@@ -25,9 +25,10 @@ static const char writer_pragmas[] = "PRAGMA synchronous = FULL;"
 				     "PRAGMA wal_autocheckpoint = 0;"
 				     "PRAGMA journal_size_limit = 67108864;"
 				     "PRAGMA cache_size = -65536;";
+/* Not mapped: a page that cannot be read would end the daemon with SIGBUS, where read(2) gives EIO. */
 static const char reader_pragmas[] = "PRAGMA query_only = 1;"
 				     "PRAGMA cache_size = -4096;"
-				     "PRAGMA mmap_size = 134217728;";
+				     "PRAGMA mmap_size = 0;";
 static const char common_pragmas[] = "PRAGMA foreign_keys = OFF;"
 				     "PRAGMA cell_size_check = ON;"
 				     "PRAGMA trusted_schema = OFF;"

@@ -11,11 +11,12 @@ the shutdown began has to be there.
 """
 
 import errno
+import os
 import random
 import time
 
 import commit_loop
-from commit_loop import BLOB, INLINE, Step, Writer, perform
+from commit_loop import BLOB, INLINE, Step, Writer, is_tree, perform, read_tree
 from fenceharness import *
 
 SIZE = {"ext4": "160M", "xfs": "320M"}
@@ -122,6 +123,41 @@ def test_loss_is_seen(fstype, unsafe):
                 if mnt.daemon.is_alive():
                     mnt.unmount()
     raise AssertionError("nothing was lost in 10 rounds: this test cannot see a loss")
+
+
+@params(fstype=["ext4", "xfs"])
+def test_disk_that_cannot_be_read(fstype):
+    """Each reader gets an error; the daemon goes on, and all is there when the disk is back."""
+    files = {f"set/{i}": 5000 for i in range(1000)}
+    with loop_fs(fstype, SIZE[fstype]) as disk:
+        mnt = Store(disk / "store").mount()
+        step = Step(0, "tree", files)
+        with mnt.ctl() as ctl:
+            perform(mnt.path, ctl, "w", step)
+        mnt.remount()
+        drop_cache(mnt.store.path / "meta.db")
+        disk.shutdown()
+        for name in list(files)[::50]:
+            try:
+                (mnt / "w" / name).read_bytes()
+            except OSError as error:
+                assert error.errno in FAILURES, error
+            else:
+                raise AssertionError(f"{name} was read from a disk that is gone")
+        assert mnt.daemon.is_alive()
+        with mnt.ctl() as ctl:
+            ctl.expect_ok("hello")
+        mnt.kill()
+        unmount_dead(mnt, disk)
+        disk.mount()
+        mnt.start()
+        assert is_tree(read_tree(mnt / "w"), step.apply({}))
+        end(disk, mnt)
+
+
+def drop_cache(path):
+    with open(path, "rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 if __name__ == "__main__":
