@@ -32,14 +32,19 @@ static int may_change_node(struct change_scope *t, struct snode *n)
 	return err < 0 ? err : session_check_path(t->s, t->db, path);
 }
 
+static bool is_unmodified(struct change_scope *t, enum entry_kind kind, int64_t id)
+{
+	return kind != ENTRY_DIR && id > 0 && !overlay_node(&t->s->overlay, kind, id) &&
+	       !overlay_node_of_row(&t->s->overlay, id);
+}
+
 /* Before anything is adopted: an unmodified entry's path. */
 static int may_change_id(struct change_scope *t, enum entry_kind kind, int64_t id)
 {
 	struct entry e;
 	int err;
 
-	if (kind == ENTRY_DIR || id < 0 || overlay_node(&t->s->overlay, kind, id) ||
-	    overlay_node_of_row(&t->s->overlay, id))
+	if (!is_unmodified(t, kind, id))
 		return 0;
 	err = entry_by_row(t->db, id, &e);
 	if (err < 0)
@@ -162,6 +167,25 @@ static int check_name(const char *name)
 	return strlen(name) > XATTR_NAME_MAX ? -ERANGE : 0;
 }
 
+/* What would fail must not make an unmodified file the session's own: it would hide what others commit. @flags as of setxattr(2). */
+static int check_xattr(struct change_scope *t, enum entry_kind kind, int64_t id, const char *name,
+		       int flags)
+{
+	auto_free void *value = NULL;
+	size_t len;
+	int err;
+
+	if (!is_unmodified(t, kind, id))
+		return 0;
+	err = may_change_id(t, kind, id);
+	if (err < 0)
+		return err;
+	err = entry_xattr_get(t->db, id, name, &value, &len);
+	if (err == -ENODATA)
+		return flags & XATTR_REPLACE ? err : 0;
+	return !err && (flags & XATTR_CREATE) ? -EEXIST : err;
+}
+
 static int xattr_node(struct change_scope *t, enum entry_kind kind, int64_t id, struct snode **out)
 {
 	int err = change_node(t, kind, id, out);
@@ -173,9 +197,11 @@ static int setxattr_locked(struct change_scope *t, enum entry_kind kind, int64_t
 			   const struct change_xattr *x, int flags)
 {
 	struct snode *n;
-	int err = xattr_node(t, kind, id, &n);
+	int err = check_xattr(t, kind, id, x->name, flags);
 	bool exists;
 
+	if (!err)
+		err = xattr_node(t, kind, id, &n);
 	if (err < 0)
 		return err;
 	exists = xattr_set_find(&n->xattrs, x->name) >= 0;
@@ -205,9 +231,11 @@ static int removexattr_locked(struct change_scope *t, enum entry_kind kind, int6
 			      const char *name)
 {
 	struct snode *n;
-	int err = xattr_node(t, kind, id, &n);
+	int err = check_xattr(t, kind, id, name, XATTR_REPLACE);
 	int i;
 
+	if (!err)
+		err = xattr_node(t, kind, id, &n);
 	if (err < 0)
 		return err;
 	i = xattr_set_find(&n->xattrs, name);

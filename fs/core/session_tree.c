@@ -90,16 +90,17 @@ void session_node_attr(struct session *s, const struct snode *n, struct node *ou
 
 static void entry_attr(struct session *s, const struct entry *e, struct node *out)
 {
-	const struct snode *n;
+	const struct snode *n = NULL;
 
-	if (e->kind == ENTRY_DIR) {
+	if (e->kind == ENTRY_DIR)
 		n = overlay_node(&s->overlay, ENTRY_DIR, e->child);
-		if (n) {
-			session_node_attr(s, n, out);
-			return;
-		}
+	if (n && n->changed) {
+		session_node_attr(s, n, out);
+		return;
 	}
 	node_from_entry(&s->view, e, out);
+	if (n && n->mtime > out->mtime) /* names in it have changed here */
+		out->mtime = out->ctime = n->mtime;
 }
 
 static int session_lookup(struct view *v, struct db *db, int64_t rev, int64_t dir, const char *name,
@@ -127,15 +128,18 @@ static int getattr_locked(struct session *s, struct db *db, int64_t rev, enum en
 {
 	const struct snode *n = overlay_node(&s->overlay, kind, id);
 	struct entry e;
-	int err;
+	int err = -ESTALE;
 
-	if (n) {
+	if (n && (kind != ENTRY_DIR || n->link || n->changed)) {
 		session_node_attr(s, n, out);
 		return 0;
 	}
-	if (id < 0)
-		return -ESTALE;
-	err = base_row(db, rev, kind, id, &e);
+	if (id > 0)
+		err = base_row(db, rev, kind, id, &e);
+	if (err == -ENOENT && n) { /* a directory that others have removed meanwhile */
+		session_node_attr(s, n, out);
+		return 0;
+	}
 	if (err < 0)
 		return err == -ENOENT ? -ESTALE : err;
 	entry_attr(s, &e, out);

@@ -184,6 +184,29 @@ def test_session_sees_the_live_tree(mnt):
             os.stat(mnt / "w/mine")
 
 
+def test_session_shows_what_it_did_not_change(mnt):
+    """Names made in a directory do not freeze its mode (P8), and a call that failed freezes nothing."""
+    publish(mnt, {"d": None, "d/f": b"1"})
+    with workspace(mnt, "w/", 5) as ws:
+        (ws / "d/mine").write_bytes(b"")
+        with fails("ENODATA"):
+            os.removexattr(ws / "d/f", "user.none")
+        with fails("ENODATA"):
+            os.setxattr(ws / "d/f", "user.none", b"x", os.XATTR_REPLACE)
+        with workspace(mnt, "w/d", 5) as other:
+            os.chmod(other.path, 0o700)
+            (other / "f").write_bytes(b"22")
+            other.commit()
+        assert stat.S_IMODE(os.stat(ws / "d").st_mode) == 0o700
+        with opened(ws / "d") as fd:
+            assert stat.S_IMODE(os.fstat(fd).st_mode) == 0o700
+        assert (ws / "d/f").read_bytes() == b"22"
+        assert sorted(os.listdir(ws / "d")) == ["f", "mine"]
+        ws.commit()
+    assert stat.S_IMODE(os.stat(mnt / "w/d").st_mode) == 0o700
+    assert (mnt / "w/d/f").read_bytes() == b"22"
+
+
 def test_sessions_do_not_see_each_other(mnt):
     publish(mnt, {}, "w/")
     with workspace(mnt, "w/", 1) as one, workspace(mnt, "w/", 1) as two:
