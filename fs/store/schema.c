@@ -76,6 +76,7 @@ static const char tables[] =
 	" owner TEXT NOT NULL, uid INTEGER NOT NULL, opened INTEGER NOT NULL,"
 	" outcome INTEGER NOT NULL, revision INTEGER NOT NULL) STRICT;"
 	"CREATE UNIQUE INDEX session_id ON session(id);"
+	"CREATE INDEX session_open ON session(n) WHERE outcome = 0;"
 
 	"CREATE TABLE reject("
 	" id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL,"

@@ -106,15 +106,17 @@ int session_row_get(struct db *db, const char *id, struct session_row *out)
 	return res;
 }
 
+/* With the number itself, for the index of open ones: a mount must not take longer for what ended before. */
+_Static_assert(SESSION_OPEN == 0, "as the statement below and the index session_open have it");
+
 int session_rows_abort_open(struct db *db)
 {
 	auto_stmt struct stmt *st = NULL;
-	int err = db_stmt(db, "UPDATE session SET outcome = ?1 WHERE outcome = ?2", &st);
+	int err = db_stmt(db, "UPDATE session SET outcome = ?1 WHERE outcome = 0", &st);
 
 	if (err)
 		return err;
 	stmt_int(st, 1, SESSION_ABORTED);
-	stmt_int(st, 2, SESSION_OPEN);
 	err = stmt_run(st);
 	return err ? err : trim(db);
 }
