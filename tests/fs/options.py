@@ -469,7 +469,8 @@ def test_session_without_keep_ends_with_its_conversation(mnt, ctl):
         assert outcome(ctl, session=session.ident) == ("open", None)
     wait_until(lambda: outcome(ctl, session=session.ident)[0] != "open", "the session to end")
     assert outcome(ctl, session=session.ident) == ("aborted", None)
-    assert not session.is_there() and not (mnt / "p").exists()
+    wait_until(lambda: not session.is_there(), "its directory to go")  # a moment after the record of its end
+    assert not (mnt / "p").exists()
     ctl.expect_err("ENOENT", "commit", session=session.ident)
 
 
