@@ -227,9 +227,11 @@ static bool is_ending(const char *store)
 	char mountpoint[FENCE_PATH_MAX + 1];
 	int pid;
 
-	if (core_holder(store, &pid, mountpoint) < 0 || !*mountpoint)
+	if (core_holder(store, &pid, mountpoint) < 0)
 		return false;
-	return pid == 0 || !stale_is_mounted(mountpoint);
+	if (pid == 0) /* it has ended since */
+		return true;
+	return *mountpoint && !stale_is_mounted(mountpoint);
 }
 
 /*
