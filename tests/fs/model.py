@@ -17,7 +17,8 @@ sys.path.insert(0, str(source_dir() / "tests/model"))
 from fencemodel import Walk, numbers  # noqa: E402
 
 OPERATIONS = 50000
-# The same walks each time, so that a failure is one of the change under test; FENCE_MODEL_SEED_BASE=random looks for new ones.
+# The same walks each time, so that a failure is one of the change under test;
+# FENCE_MODEL_SEED_BASE=random looks for new ones.
 SEED_BASE = os.environ.get("FENCE_MODEL_SEED_BASE", "1")
 
 

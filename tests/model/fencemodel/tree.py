@@ -328,6 +328,8 @@ class Session:
                 directory.mode, directory.owner = attributes.mode, attributes.owner
                 directory.mtime, directory.xattrs = attributes.mtime, attributes.xattrs
                 directory.changed = revision
+            elif directory in self.placed:
+                directory.mtime = None  # names came and went in it before or after it moved
         self.live.revision = revision
 
 
