@@ -17,7 +17,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#define SPARES_MAX 16384
+#define SPARES_MAX 65536
 
 struct spares {
 	struct lock lock;    /* LOCK_READERS; guards: */
