@@ -50,13 +50,13 @@ int blob_open(struct store *s, const struct blob_id *id, int64_t want, int *out_
 	return 0;
 }
 
-static int make_read_only(struct store *s, const char *name)
+static int set_staged_mode(struct store *s, const char *name, mode_t mode)
 {
 	auto_fd int fd = io_open_beneath(store_staging_fd(s), name, O_RDONLY, 0);
 
 	if (fd < 0)
 		return fd;
-	return fchmod(fd, 0400) < 0 ? -errno : 0;
+	return fchmod(fd, mode) < 0 ? -errno : 0;
 }
 
 int blob_move_in(struct store *s, const struct blob_id *id)
@@ -67,15 +67,18 @@ int blob_move_in(struct store *s, const struct blob_id *id)
 
 	if (fan < 0)
 		return fan;
-	err = make_read_only(s, hex.s);
+	err = set_staged_mode(s, hex.s, 0400);
 	/* A commit that is tried again finds what its first try has moved already. */
 	if (err == -ENOENT && faccessat(fan, hex.s, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return 0;
 	if (err)
 		return err;
-	if (renameat2(store_staging_fd(s), hex.s, fan, hex.s, RENAME_NOREPLACE) < 0)
-		return -errno;
-	return 0;
+	if (renameat2(store_staging_fd(s), hex.s, fan, hex.s, RENAME_NOREPLACE) == 0)
+		return 0;
+	err = -errno;
+	/* After a full disk its session goes on, and must be able to write it without privilege. */
+	(void)set_staged_mode(s, hex.s, 0600);
+	return err;
 }
 
 void blob_dirs_add(struct blob_dirs *d, const struct blob_id *id)

@@ -142,6 +142,8 @@ static void moves_in(void **state)
 	assert_int_equal(blob_open(t->s, &id, 6, &fd), -EUCLEAN);
 	stage(t, &id, "again");
 	assert_int_equal(blob_move_in(t->s, &id), -EEXIST); /* sealed content is never replaced */
+	assert_int_equal(staging_stat(t->s, &id, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
 	assert_int_equal(blob_remove(t->s, &id), 0);
 	assert_int_equal(blob_remove(t->s, &id), -ENOENT);
 	/* A planted symlink is not followed. */
