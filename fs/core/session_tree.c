@@ -276,6 +276,20 @@ static int overlay_getxattr(const struct snode *n, const char *name, void **out,
 	return 0;
 }
 
+/*
+ * The row whose extended attributes are shown while the session has no own. A directory that the session has moved is still in its tree
+ * when others have removed it: its attributes are those that it was found with, in row @origin.
+ */
+static int xattr_row(struct db *db, int64_t rev, enum entry_kind kind, int64_t id, int64_t origin,
+		     struct entry *out)
+{
+	int err = base_row(db, rev, kind, id, out);
+
+	if (err == -ENOENT && origin)
+		err = entry_by_row(db, origin, out);
+	return err == -ENOENT ? -ESTALE : err;
+}
+
 /* user.fence.* speaks of versions, and what a session has changed is none yet. */
 static int session_getxattr(struct view *v, struct db *db, int64_t rev, enum entry_kind kind,
 			    int64_t id, const char *name, void **out, size_t *out_len)
@@ -283,6 +297,7 @@ static int session_getxattr(struct view *v, struct db *db, int64_t rev, enum ent
 	struct session *s = session_of(v);
 	const struct snode *n;
 	struct entry e;
+	int64_t origin;
 	int err;
 
 	if (strncmp(name, "user.", 5) != 0)
@@ -296,10 +311,11 @@ static int session_getxattr(struct view *v, struct db *db, int64_t rev, enum ent
 	}
 	if (n && n->origin && kind != ENTRY_DIR)
 		id = strncmp(name, "user.fence.", 11) ? n->origin : 0;
+	origin = n ? n->origin : 0;
 	rwlock_drop(&s->lock);
-	if (id == 0 || (id < 0 && kind != ENTRY_DIR) || id < 0)
+	if (id <= 0)
 		return -ENODATA;
-	err = base_row(db, rev, kind, id, &e);
+	err = xattr_row(db, rev, kind, id, origin, &e);
 	return err ? err : base_getxattr(db, &e, name, out, out_len);
 }
 
@@ -326,6 +342,7 @@ static int session_listxattr(struct view *v, struct db *db, int64_t rev, enum en
 	struct session *s = session_of(v);
 	const struct snode *n;
 	struct entry e;
+	int64_t origin;
 	int err;
 
 	rwlock_read(&s->lock);
@@ -337,12 +354,13 @@ static int session_listxattr(struct view *v, struct db *db, int64_t rev, enum en
 	}
 	if (n && n->origin && kind != ENTRY_DIR)
 		id = n->origin;
+	origin = n ? n->origin : 0;
 	rwlock_drop(&s->lock);
 	*out = NULL;
 	*out_len = 0;
 	if (id < 0)
 		return 0;
-	err = base_row(db, rev, kind, id, &e);
+	err = xattr_row(db, rev, kind, id, origin, &e);
 	return err ? err : base_listxattr(db, &e, out, out_len);
 }
 

@@ -207,6 +207,22 @@ def test_session_shows_what_it_did_not_change(mnt):
     assert (mnt / "w/d/f").read_bytes() == b"22"
 
 
+def test_session_keeps_a_directory_that_it_moved(mnt):
+    """Although others have removed it: the commit, which will be refused, tells."""
+    publish(mnt, {"d": None, "e": None})
+    with workspace(mnt, "w/", 1) as ws:
+        os.rename(ws / "d", ws / "e/moved")
+        (ws / "e/moved/f").write_bytes(b"f")
+        with workspace(mnt, "w/", 2) as later:
+            os.rmdir(later / "d")
+            later.commit()
+        assert os.listdir(ws / "e") == ["moved"] and os.listdir(ws / "e/moved") == ["f"]
+        assert os.stat(ws / "e/moved").st_nlink == 1 and os.listxattr(ws / "e/moved") == []
+        with fails("ENODATA"):
+            os.getxattr(ws / "e/moved", "user.none")
+        ws.ctl.expect_err("ESTALE", "commit", session=ws.ident)
+
+
 def test_sessions_do_not_see_each_other(mnt):
     publish(mnt, {}, "w/")
     with workspace(mnt, "w/", 1) as one, workspace(mnt, "w/", 1) as two:
