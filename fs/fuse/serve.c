@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/path.h"
 #include "core/core.h"
 #include "fuse/fs.h"
 #include "fuse/options.h"
@@ -282,12 +283,27 @@ static int run(struct server *s, const struct options *o, const struct serve_pla
 	return e;
 }
 
+/*
+ * Beneath the mount the store's path would lead to ourselves: SQLite opens its files by it, and a
+ * worker would wait for an answer from another until none is left.
+ */
+static int check_place(const struct serve_place *place, struct errmsg *err)
+{
+	if (!path_is_within(place->store, place->mountpoint))
+		return 0;
+	return errmsg_set(err, -EINVAL,
+			  "the store %s lies beneath %s: mounted there, it would be hidden",
+			  place->store, place->mountpoint);
+}
+
 int serve(const struct options *o, const struct serve_place *place, struct errmsg *err)
 {
 	struct server s = { .fs = NULL };
 	sigset_t set;
-	int e;
+	int e = check_place(place, err);
 
+	if (e < 0)
+		return e;
 	signal(SIGPIPE, SIG_IGN);
 	end_signals(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
