@@ -255,6 +255,19 @@ static int open_store(struct server *s, const struct serve_place *place,
 	return e;
 }
 
+/*
+ * Beneath the mount the store's path would lead to ourselves: SQLite opens its files by it, and a
+ * worker would wait for an answer from another until none is left.
+ */
+static int check_place(const struct serve_place *place, struct errmsg *err)
+{
+	if (!path_is_within(place->store, place->mountpoint))
+		return 0;
+	return errmsg_set(err, -EINVAL,
+			  "the store %s lies beneath %s: mounted there, it would be hidden",
+			  place->store, place->mountpoint);
+}
+
 static int run(struct server *s, const struct options *o, const struct serve_place *place,
 	       struct errmsg *err)
 {
@@ -266,7 +279,9 @@ static int run(struct server *s, const struct options *o, const struct serve_pla
 	e = open_store(s, place, &options, &hooks, err);
 	if (e < 0)
 		return e;
-	e = stale_clear(place->mountpoint, o->store, place->store, err);
+	e = check_place(place, err);
+	if (!e)
+		e = stale_clear(place->mountpoint, o->store, place->store, err);
 	if (!e && fs_attach(s->fs, s->core) < 0)
 		e = errmsg_set(err, -ENOMEM, "not enough memory");
 	if (!e)
@@ -283,27 +298,12 @@ static int run(struct server *s, const struct options *o, const struct serve_pla
 	return e;
 }
 
-/*
- * Beneath the mount the store's path would lead to ourselves: SQLite opens its files by it, and a
- * worker would wait for an answer from another until none is left.
- */
-static int check_place(const struct serve_place *place, struct errmsg *err)
-{
-	if (!path_is_within(place->store, place->mountpoint))
-		return 0;
-	return errmsg_set(err, -EINVAL,
-			  "the store %s lies beneath %s: mounted there, it would be hidden",
-			  place->store, place->mountpoint);
-}
-
 int serve(const struct options *o, const struct serve_place *place, struct errmsg *err)
 {
 	struct server s = { .fs = NULL };
 	sigset_t set;
-	int e = check_place(place, err);
+	int e;
 
-	if (e < 0)
-		return e;
 	signal(SIGPIPE, SIG_IGN);
 	end_signals(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
