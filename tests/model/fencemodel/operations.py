@@ -214,10 +214,13 @@ def shown_at(content: Content):
                 yield directory, name, override.node
 
 
-def is_shown_where_fenced(content: Content) -> bool:
-    session = content.session
-    places = [(session.place_of(directory), name) for directory, name, _ in shown_at(content)]
-    return any(where and session.is_fenced(join(where, name)) for where, name in places)
+def refusal_of_content(content: Content) -> int:
+    """What the daemon says to a change of size: it goes by where the file is now, others may have moved it."""
+    for directory, name, _ in shown_at(content):
+        where = content.session.place_of(directory)
+        if where:
+            return refusal_of(content.session, join(where, name))
+    return 0
 
 
 def written(content: Content):
@@ -709,7 +712,7 @@ def change_held(w, held: Held):
     elif w.rng.random() < 0.2:
         size = w.rng.randrange(SIZE_MAX)
         w.say(f"ftruncate held {held.fd} to {size}")
-        want = errno.ESTALE if is_shown_where_fenced(content) else 0
+        want = refusal_of_content(content)
         attempt(w, want, os.ftruncate, held.fd, size)
         if want:
             return
