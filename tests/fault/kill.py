@@ -61,7 +61,7 @@ def test_daemon_killed_in_a_loop_of_commits(store, seed):
     writers = [Writer(number, seed) for number in range(3)]
     for _ in range(100):
         kill_in_loop(mnt, writers, rng)
-    assert sum(writer.acked for writer in writers) > 300
+    assert sum(writer.acked for writer in writers) >= 100  # one in each round is waited for
     check_database(store)
 
 

@@ -91,7 +91,7 @@ def test_power_lost_while_commits_run(fstype, flush):
             if number == 3:
                 spawn(grow_wal, mnt.path).result()
             lose_power(disk, mnt, writers, rng, flush)
-        assert sum(writer.acked for writer in writers) > 30
+        assert sum(writer.acked for writer in writers) >= 12  # each is waited for in each round
         assert mnt.store.query("PRAGMA integrity_check") == [("ok",)]
         end(disk, mnt)
 

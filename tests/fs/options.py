@@ -131,6 +131,10 @@ def test_one_of_two_wins(mnt, ctl):
     """Optimistic concurrency: of two that build on version 1, the second has to look again."""
     put(ctl, "counter", "0", 1)
     jobs = [spawn(count_up, mnt, 25) for _ in range(3)]
+    for job in jobs:
+        job.wait_mark("ready")
+    for job in jobs:
+        job.resume()
     assert sum(job.result() for job in jobs) > 0, "they did meet"
     assert (mnt / "counter").read_text() == "75"
     assert version_of(mnt / "counter") == 76
@@ -140,6 +144,7 @@ def count_up(me, mnt, times):
     """Reads, adds one, writes if nobody else did; how often somebody did."""
     lost = 0
     with mnt.ctl() as ctl:
+        me.pause("ready")
         for _ in range(times):
             while True:
                 with open(mnt / "counter", "rb") as file:

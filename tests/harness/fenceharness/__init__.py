@@ -20,6 +20,7 @@ Run one file:       tests/run NAME [FUNCTION...]
 Or by hand:         PYTHONPATH=tests/harness python3 tests/fs/test-x.py [--help]
 """
 
+from .any_moment import AnyMoment
 from .cli import Result, fence
 from .ctl import Ctl, ProtocolError, Reply, quote, unquote
 from .loopfs import LoopFs, loop_fs
@@ -38,6 +39,7 @@ from .kernel import fuse_connection, fuse_parameter, mounts_beneath
 from .runner import main, mount_options, params, skip, skip_unless, timeout
 
 __all__ = [
+    "AnyMoment",
     "Child",
     "ChildFailed",
     "Ctl",
