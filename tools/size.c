@@ -6,10 +6,10 @@
 
 bool size_parse(const char *s, int64_t *out)
 {
-	static const char units[] = "KMGT";
+	static const char units[] = "KkMmGgTt";
 	size_t digits = strspn(s, "0123456789");
 	const char *unit = s + digits, *known = *unit ? strchr(units, *unit) : NULL;
-	int shift = known ? 10 * (int)(known - units + 1) : 0;
+	int shift = known ? 10 * (int)((known - units) / 2 + 1) : 0;
 	int64_t n;
 
 	if (digits == 0 || digits > 18 || (*unit && (!known || unit[1])))
