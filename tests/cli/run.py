@@ -360,9 +360,12 @@ def test_on_a_terminal(mnt):
 
 
 def test_ctrl_c_on_a_terminal(mnt):
-    """It hits the job; run, which is not in the foreground, lives to give its status."""
-    run_it = f"'{fence_program()}' run '{mnt.path}/p/' -- sh -c 'echo begun; sleep 60'"
-    script = f'trap : INT; {run_it}; echo "status $?"'
+    """It hits the job; run, which is not in the foreground, lives to give its status.
+
+    The job is no shell: one that gets SIGINT before it forks waits for its child to end first.
+    """
+    job = """perl -e '$| = 1; print "begun"; sleep 60'"""
+    script = f"""trap : INT; '{fence_program()}' run '{mnt.path}/p/' -- {job}; echo "status $?" """
     t = Terminal("sh", "-c", script)
     t.expect("begun")
     t.type("\x03")
