@@ -200,6 +200,17 @@ static int open_flags(enum db_how how)
 	return flags | (how == DB_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
 }
 
+static void cannot_open(struct db *db, const char *path, int res, struct errmsg *err)
+{
+	if (res == -EBUSY)
+		errmsg_set(err, res,
+			   "cannot open the database %s: another program holds it: see fuser %s",
+			   path, path);
+	else
+		errmsg_set(err, res, "cannot open the database %s: %s", path,
+			   sqlite3_errmsg(db->sq));
+}
+
 int db_open(const char *path, enum db_how how, struct db **out, struct errmsg *err)
 {
 	struct db *db = calloc(1, sizeof(*db));
@@ -214,8 +225,7 @@ int db_open(const char *path, enum db_how how, struct db **out, struct errmsg *e
 	}
 	res = code == SQLITE_OK ? set_up(db, how) : db_fail(db, code);
 	if (res) {
-		errmsg_set(err, res, "cannot open the database %s: %s", path,
-			   sqlite3_errmsg(db->sq));
+		cannot_open(db, path, res, err);
 		db_close(db);
 		return res;
 	}

@@ -4,7 +4,7 @@
 
     FENCE_BUILD=build python3 tests/bench/gc.py [--blobs 1000000] [--orphans 300000]
 
-`git prune` on as many loose objects is run beside it where git is installed.
+`git prune` and `ostree prune` on as many objects to be removed are run beside it where they are installed.
 """
 
 import argparse
@@ -143,11 +143,33 @@ def git_prune(root: Path, orphans: int):
     shutil.rmtree(repo)
 
 
+def ostree_prune(root: Path, orphans: int):
+    if not shutil.which("ostree"):
+        return
+    repo, tree = root / "ostree", root / "tree"
+    subprocess.run(["ostree", "init", f"--repo={repo}", "--mode=bare-user-only"], check=True)
+    for n in range(orphans):
+        top = tree / f"{n % 256:02x}"
+        top.mkdir(parents=True, exist_ok=True)
+        (top / f"{n}").write_bytes(b"%032d" % n)
+    commit = ["ostree", "commit", f"--repo={repo}", "--branch=gone", "--consume", tree]
+    subprocess.run(commit, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["ostree", "refs", f"--repo={repo}", "--delete", "gone"], check=True)
+    os.sync()
+    start = time.perf_counter()
+    subprocess.run(
+        ["ostree", "prune", f"--repo={repo}", "--refs-only"], check=True, stdout=subprocess.DEVNULL
+    )
+    seconds = time.perf_counter() - start
+    print(f"ostree prune of as many: {seconds:.1f} s, {orphans / seconds:.0f} objects/s")
+    shutil.rmtree(repo)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--blobs", type=int, default=1_000_000)
     parser.add_argument("--orphans", type=int, default=300_000)
-    parser.add_argument("--only", choices=["offline", "mounted", "git"])
+    parser.add_argument("--only", choices=["offline", "mounted", "git", "ostree"])
     wanted = parser.parse_args()
     root = Path(tempfile.mkdtemp(prefix="fence-bench-gc-", dir=paths.scratch_root()))
     paths.set_private_dir(root)
@@ -161,6 +183,8 @@ def main():
             shutil.rmtree(store.path)
         if wanted.only in (None, "git"):
             git_prune(root, wanted.orphans)
+        if wanted.only in (None, "ostree"):
+            ostree_prune(root, wanted.orphans)
     finally:
         shutil.rmtree(root, ignore_errors=True)
 

@@ -36,6 +36,7 @@ from .process import (
     wait_until,
 )
 from .kernel import fuse_connection, fuse_parameter, mounts_beneath
+from .terminal import Terminal
 from .runner import main, mount_options, params, skip, skip_unless, timeout
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "Reply",
     "Result",
     "Store",
+    "Terminal",
     "build_dir",
     "continue_process",
     "fence",
