@@ -13,6 +13,7 @@
 #include "core/notifier.h"
 #include "core/pins.h"
 #include "core/pool.h"
+#include "core/pulse_impl.h"
 #include "core/session_table.h"
 #include "core/snapshot_impl.h"
 #include "core/view_impl.h"
@@ -44,6 +45,7 @@ struct core {
 	struct pins pins;
 	struct gc_service gc;
 	struct generation_clock generation; /* the housekeeper's */
+	struct pulse_clock pulse;
 	struct session_table sessions;
 	struct lease_table leases;
 	struct event_hub events;

@@ -48,8 +48,11 @@ static void expire(struct core *c)
 /* When to look again: at least every TICK_NS, since new leases do not wake this thread. */
 static int64_t next_tick(struct core *c)
 {
-	int64_t due = lease_tick(c) - io_boot_ns();
+	int64_t due = lease_tick(c);
 
+	if (pulse_due(c) < due)
+		due = pulse_due(c);
+	due -= io_boot_ns();
 	if (due > TICK_NS)
 		return TICK_NS;
 	return due > 0 ? due : 0;
@@ -76,6 +79,7 @@ static void *housekeeper_main(void *arg)
 		lock_drop(&c->housekeeper_lock);
 		expire(c);
 		generation_tick(c);
+		pulse_tick(c);
 		wait = next_tick(c);
 		lock_take(&c->housekeeper_lock);
 	}

@@ -13,6 +13,7 @@
 #include "fuse/names.h"
 #include "fuse/open.h"
 #include "fuse/readdir.h"
+#include "fuse/watchdog.h"
 #include "fuse/xattr.h"
 
 #include <errno.h>
@@ -99,6 +100,7 @@ static void fs_init(void *userdata, struct fuse_conn_info *conn)
 	core_set_features(fs->core, backing_features(fs));
 	if (fs->ready)
 		fs->ready(fs->ready_arg);
+	watchdog_start(fs);
 }
 
 /*

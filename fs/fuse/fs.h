@@ -26,6 +26,7 @@
 
 struct core;
 struct kernel_hooks;
+struct notify_socket;
 
 struct fs {
 	struct core *core;	     /* borrowed from the daemon's main */
@@ -43,6 +44,7 @@ struct fs {
 	/* INIT has been handled: from now on the mount answers. */
 	void (*ready)(void *arg);
 	void *ready_arg;
+	const struct notify_socket *notify; /* borrowed; NULL: nobody to tell */
 };
 
 /* @core: borrowed, started with @hooks from fs_hooks(). */

@@ -10,6 +10,7 @@
  */
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "fuse/notify_socket.h"
 #include "fuse/options.h"
 #include "fuse/serve.h"
 #include "fuse/stale.h"
@@ -32,6 +33,7 @@ struct startup {
 	bool foreground;
 	int ready_fd; /* the parent reads its other end; -1 in the foreground */
 	const char *mountpoint;
+	struct notify_socket notify;
 };
 
 static int fail(const struct errmsg *err)
@@ -60,6 +62,7 @@ static void on_ready(void *arg)
 
 	if (st->foreground) {
 		log_info("mounted at %s", st->mountpoint);
+		notify_socket_say(&st->notify, "READY=1", "mounted at %s", st->mountpoint);
 		return;
 	}
 	leave_terminal();
@@ -143,6 +146,17 @@ static int wait_until_ready(pid_t child, int fd, const char *mountpoint)
 	return n == 1 ? check_mount(mountpoint) : child_status(child);
 }
 
+/* In the background we are not the process that a service manager has started. */
+static int run_in_foreground(const struct options *o, struct serve_place *place, struct startup *st)
+{
+	int status;
+
+	place->notify = &st->notify;
+	status = run(o, place);
+	notify_socket_close(&st->notify);
+	return status;
+}
+
 static int start(const struct options *o, struct serve_place *place)
 {
 	struct startup st = { .foreground = o->foreground,
@@ -154,8 +168,10 @@ static int start(const struct options *o, struct serve_place *place)
 
 	place->ready = on_ready;
 	place->ready_arg = &st;
+	notify_socket_open(&st.notify);
 	if (o->foreground)
-		return run(o, place);
+		return run_in_foreground(o, place, &st);
+	notify_socket_close(&st.notify);
 	if (pipe2(fds, O_CLOEXEC) < 0) {
 		perror(NAME ": pipe");
 		return EXIT_FAILURE;
@@ -182,7 +198,7 @@ int main(int argc, char **argv)
 	struct errmsg err = { "" };
 	auto_free char *store = NULL;
 	auto_free char *mountpoint = NULL;
-	struct serve_place place = { NULL, NULL, NULL, NULL };
+	struct serve_place place = { .store = NULL };
 	int status = options_parse(&o, argc, argv);
 
 	if (status < 0) {

@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "core/core.h"
 #include "fuse/fs.h"
+#include "fuse/notify_socket.h"
 #include "fuse/options.h"
 #include "fuse/stale.h"
 
@@ -41,6 +42,7 @@ struct server {
 	struct fuse_session *session;
 	pthread_t signals;
 	bool waits_for_signals;
+	bool has_said_stopping; /* of the thread that waits for signals, until it is joined */
 };
 
 __attribute__((format(printf, 2, 0))) static void log_of_libfuse(enum fuse_log_level level,
@@ -74,6 +76,13 @@ static void end_signals(sigset_t *out)
 	sigaddset(out, SIGHUP);
 }
 
+static void say_stopping(struct server *s)
+{
+	if (s->fs->notify && !s->has_said_stopping)
+		notify_socket_say(s->fs->notify, "STOPPING=1", "finishing what was accepted");
+	s->has_said_stopping = true;
+}
+
 static void *wait_for_signal(void *arg)
 {
 	struct server *s = arg;
@@ -86,6 +95,7 @@ static void *wait_for_signal(void *arg)
 	/* From here on to the end of the thread it is waited for, not cancelled. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	log_info("signal %d (%s): finishing", sig, strsignal(sig));
+	say_stopping(s);
 	core_shutdown(s->core);
 	fuse_session_exit(s->session);
 	return NULL;
@@ -288,6 +298,8 @@ static int run(struct server *s, const struct options *o, const struct serve_pla
 		e = mount_and_loop(s, o, place, err);
 
 	stop_signals(s);
+	if (!e)
+		say_stopping(s);
 	core_shutdown(s->core);
 	if (s->session)
 		fuse_session_unmount(s->session);
@@ -317,6 +329,7 @@ int serve(const struct options *o, const struct serve_place *place, struct errms
 	s.fs->want_uring = want_uring(o);
 	s.fs->ready = place->ready;
 	s.fs->ready_arg = place->ready_arg;
+	s.fs->notify = place->notify;
 	e = run(&s, o, place, err);
 	fs_free(s.fs);
 	return e;

@@ -5,6 +5,7 @@
 
 #include "base/errmsg.h"
 
+struct notify_socket;
 struct options;
 
 struct serve_place {
@@ -13,6 +14,7 @@ struct serve_place {
 	/* Called once, when the mount answers; on one of libfuse's threads. */
 	void (*ready)(void *arg);
 	void *ready_arg;
+	const struct notify_socket *notify; /* borrowed; NULL: nobody to tell */
 };
 
 /*

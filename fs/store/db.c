@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define BUSY_TIMEOUT_MS 5000
+#define WORK_UNIT	1000 /* instructions of SQLite's machine */
 
 /*
  * The writer's page cache is large, so that a transaction rarely spills into the WAL before it
@@ -137,6 +138,14 @@ static int note_wal(void *arg, sqlite3 *sq, const char *name, int frames)
 	return SQLITE_OK;
 }
 
+static int note_work(void *arg)
+{
+	struct db *db = arg;
+
+	atomic_fetch_add_explicit(&db->work, 1, memory_order_relaxed);
+	return 0;
+}
+
 static int is_wal(void *out, int n, char **values, char **names)
 {
 	(void)names;
@@ -177,6 +186,7 @@ static int set_up_writer(struct db *db, enum db_how how)
 	if (!err)
 		err = apply_unsafe(db);
 	sqlite3_wal_hook(db->sq, note_wal, db);
+	sqlite3_progress_handler(db->sq, WORK_UNIT, note_work, db);
 	return err;
 }
 
@@ -250,6 +260,11 @@ void db_keep_wal(struct db *db)
 int db_wal_frames(const struct db *db)
 {
 	return db->wal_frames;
+}
+
+uint64_t db_work(const struct db *db)
+{
+	return atomic_load_explicit(&db->work, memory_order_relaxed);
 }
 
 int db_checkpoint(struct db *db, bool truncate)

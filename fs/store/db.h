@@ -31,6 +31,8 @@ void db_keep_wal(struct db *db);
 int db_exec(struct db *db, const char *sql);
 /* Frames in the WAL after the last commit of this connection. */
 int db_wal_frames(const struct db *db);
+/* Grows while SQLite computes on a connection that writes, not while it waits for the disk. From any thread. */
+uint64_t db_work(const struct db *db);
 /*
  * Move the WAL into the database: what readers allow, or (@truncate) all of it, waiting for them.
  * -EBUSY: readers stayed.

@@ -6,6 +6,7 @@
 #include "store/db.h"
 
 #include <sqlite3.h>
+#include <stdatomic.h>
 
 #define DB_CACHE_BUCKETS 128
 
@@ -17,6 +18,7 @@ struct db {
 	bool in_txn;	/* between txn_begin() and txn_commit() or txn_rollback() */
 	/* COMMIT is running: an error now may come after the commit record was written */
 	bool committing;
+	atomic_uint_fast64_t work; /* grows while SQLite computes; of the writer only */
 	int lost; /* -errno that made SQLite roll the transaction back by itself, else 0 */
 };
 
