@@ -43,6 +43,7 @@ struct commit {
 	int64_t seq;
 	bool once;
 	enum { COMMIT_PUBLISH, COMMIT_SALVAGE, COMMIT_DROP } what;
+	int64_t begun;	      /* CLOCK_BOOTTIME, ns */
 	struct refusal early; /* err set: refused before the transaction */
 	struct sealed_set sealed;
 	struct change_list list;
@@ -229,6 +230,13 @@ static bool is_full(int err)
 	return err == -ENOSPC || err == -EDQUOT;
 }
 
+static enum session_ending ending_of(enum session_outcome outcome)
+{
+	if (outcome == SESSION_COMMITTED)
+		return SESSION_END_COMMITTED;
+	return outcome == SESSION_REFUSED ? SESSION_END_REFUSED : SESSION_END_ABORTED;
+}
+
 static void end_session(struct commit *m, enum session_outcome outcome)
 {
 	struct session *s = m->s;
@@ -239,6 +247,7 @@ static void end_session(struct commit *m, enum session_outcome outcome)
 	s->outcome_revision = m->result.revision;
 	s->outcome_changed = m->result.changed;
 	rwlock_drop(&s->lock);
+	metric_add(&s->view.core->metrics.sessions_ended[ending_of(outcome)], 1);
 	session_ended(s);
 }
 
@@ -283,6 +292,9 @@ static void finish(struct core *c, struct commit *m, int err)
 		disown_sealed(m);
 		end_session(m, outcome_of(m, err));
 	}
+	if (m->what == COMMIT_PUBLISH)
+		metrics_commit(&c->metrics, COMMIT_VERB_SESSION, err, m->result.replayed,
+			       m->result.changed, m->begun);
 	if (m->done)
 		m->done(m->arg, err, &m->result);
 	if (m->abort_done)
@@ -442,6 +454,7 @@ static int commit_new(struct core *c, struct session *s, const char *op, struct 
 	}
 	view_get(&s->view);
 	m->s = s;
+	m->begun = io_boot_ns();
 	m->work.run = run_commit;
 	*out = m;
 	return 0;

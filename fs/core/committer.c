@@ -11,6 +11,7 @@
 #include "core/core_impl.h"
 
 #include "base/errname.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "store/store.h"
 #include "store/txn.h"
@@ -64,14 +65,11 @@ static int apply_one(struct core *c, struct db *db, struct job *j)
 	return err;
 }
 
-static int run_transaction(struct core *c, struct job *jobs)
+static int transact(struct core *c, struct job *jobs)
 {
 	struct db *db = store_writer(c->store);
-	int err;
+	int err = txn_begin(db);
 
-	if (store_is_broken(c->store))
-		return -EIO;
-	err = txn_begin(db);
 	for (struct job *j = jobs; j && !err; j = j->next)
 		err = apply_one(c, db, j);
 	if (err < 0) {
@@ -86,6 +84,23 @@ static int run_transaction(struct core *c, struct job *jobs)
 		store_set_broken(c->store);
 		return -EREMOTEIO;
 	}
+	return err;
+}
+
+static int run_transaction(struct core *c, struct job *jobs)
+{
+	int64_t begin = io_boot_ns();
+	uint64_t n = 0;
+	int err;
+
+	if (store_is_broken(c->store))
+		return -EIO;
+	for (const struct job *j = jobs; j; j = j->next)
+		n++;
+	err = transact(c, jobs);
+	metric_add(&c->metrics.jobs, n);
+	histogram_add(&c->metrics.transact_time, io_boot_ns() - begin);
+	store_count_writer(c->store);
 	return err;
 }
 

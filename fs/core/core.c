@@ -95,6 +95,7 @@ static struct core *core_new(struct store *store, const struct core_options *opt
 	lock_cond_init(&c->busy_none);
 	pins_init(&c->pins);
 	gc_service_init(c);
+	metrics_init(&c->metrics);
 	c->generation.due = io_boot_ns() + INT64_C(60000000000); /* it has just been raised */
 	session_table_init(&c->sessions);
 	event_hub_init(c);
@@ -245,8 +246,10 @@ void core_shutdown(struct core *c)
 	again = c->closing;
 	c->closing = true;
 	lock_drop(&c->busy_lock);
-	if (!again)
+	if (!again) {
+		space_stop(c);
 		lease_cancel_all(c);
+	}
 	wait_idle(c);
 	if (again)
 		return;

@@ -10,12 +10,14 @@
 #include "core/gc_impl.h"
 #include "core/generation_job.h"
 #include "core/lease.h"
+#include "core/metrics_impl.h"
 #include "core/notifier.h"
 #include "core/pins.h"
 #include "core/pool.h"
 #include "core/pulse_impl.h"
 #include "core/session_table.h"
 #include "core/snapshot_impl.h"
+#include "core/space.h"
 #include "core/view_impl.h"
 
 #include <stdatomic.h>
@@ -44,6 +46,8 @@ struct core {
 	struct pool pool;
 	struct pins pins;
 	struct gc_service gc;
+	struct metrics metrics;
+	struct space space;
 	struct generation_clock generation; /* the housekeeper's */
 	struct pulse_clock pulse;
 	struct session_table sessions;

@@ -64,6 +64,8 @@ int ctl_open(struct core *c, const struct caller *who, struct ctl **out)
 	ctl->who = *who;
 	atomic_init(&ctl->refs, 1);
 	lock_init(&ctl->lock, LOCK_CTL);
+	metric_add(&c->metrics.conversations, 1);
+	atomic_fetch_add(&c->metrics.open_conversations, 1);
 	*out = ctl;
 	return 0;
 }
@@ -188,6 +190,7 @@ static void refuse_line(struct ctl *ctl, int err, const char *text)
 	reply_text(&r, "%s", text);
 	queue_reply(ctl, &r);
 	blame(ctl, ctl->consumed, err);
+	metrics_request(&ctl->c->metrics, -1, err);
 	reply_fini(&r);
 }
 
@@ -426,6 +429,7 @@ void ctl_call_done(struct ctl_call *call)
 {
 	struct ctl *ctl = call->ctl;
 
+	metrics_request(&ctl->c->metrics, call->verb - 1, call->reply.err);
 	lock_take(&ctl->lock);
 	queue_reply(ctl, &call->reply);
 	if (call->reply.err)
@@ -591,6 +595,7 @@ void ctl_close(struct ctl *ctl)
 		log_info("ctl closed by pid %d in the middle of a line: its %zu bytes are dropped",
 			 (int)ctl->who.pid, left);
 	drop_unfinished_put(ctl);
+	atomic_fetch_sub(&ctl->c->metrics.open_conversations, 1);
 	lease_conversation_ended(ctl->c, ctl);
 	ctl_detach_all(ctl);
 	ctl_put_ref(ctl);

@@ -72,6 +72,10 @@ static void claim_done(struct core *c, struct job *j)
 	struct claim *m = claim_of(j);
 	struct ctl_call *call = m->call;
 
+	metric_add(&c->metrics.claims[!j->err	     ? CLAIM_ACCEPTED :
+				      m->refusal.err ? CLAIM_REFUSED :
+						       CLAIM_FAILED],
+		   1);
 	if (j->err && m->refusal.err) {
 		ctl_call_refuse(call, &m->refusal);
 	} else if (j->err) {

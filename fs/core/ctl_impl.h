@@ -63,6 +63,7 @@ struct ctl_call {
 	struct ctl_line line;
 	char *text; /* owned; the line as it came, and a NUL after it */
 	size_t text_len;
+	int verb; /* its number in the table of verbs, from 1; 0: none */
 	struct ctl_reply reply;
 };
 

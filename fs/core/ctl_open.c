@@ -95,6 +95,7 @@ static void open_durable(struct core *c, struct job *j)
 				     1); /* the order of the transactions, not of asking */
 	session_table_claimed(c, s->path, s->token, s->owner, m->now);
 	session_table_add(c, s);
+	metric_add(&c->metrics.sessions_opened, 1);
 	if (s->exclusive)
 		session_table_supersede(c, s);
 }

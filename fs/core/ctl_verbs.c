@@ -50,6 +50,13 @@ static const struct verb verbs[] = {
 
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))
 
+_Static_assert(N_VERBS <= METRIC_VERBS_MAX, "each is counted");
+
+const char *ctl_verb_name(int i)
+{
+	return (size_t)i < N_VERBS ? verbs[i].name : NULL;
+}
+
 const char ctl_help[] =
 	"fencefs control file: write one request a line, read one reply a line.\n"
 	"\n"
@@ -150,6 +157,8 @@ void ctl_execute(struct ctl_call *call)
 
 	if (!err)
 		err = find(&call->line, &v, &error);
+	if (!err)
+		call->verb = (int)(v - verbs) + 1;
 	if (!err)
 		err = check_keys(v, &call->line, &error);
 	if (!err)

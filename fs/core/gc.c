@@ -160,6 +160,21 @@ static void lower_priority(void)
 	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, tid, IOPRIO_IDLE);
 }
 
+static void count(struct core *c, const struct gc_request *r, int err,
+		  const struct gc_report *report)
+{
+	enum gc_ending how = !err ? GC_RUN_OK : err == -EINTR ? GC_RUN_STOPPED : GC_RUN_FAILED;
+	int64_t n = 0, bytes = 0;
+
+	if (r->opt.dry_run)
+		return;
+	for (int k = 0; k < GARBAGE_KINDS; k++) {
+		n += report->removed[k].n;
+		bytes += report->removed[k].bytes;
+	}
+	metrics_gc(&c->metrics, how, n, bytes);
+}
+
 static void *gc_main(void *arg)
 {
 	struct gc_thread *t = arg;
@@ -184,6 +199,7 @@ static void *gc_main(void *arg)
 	lock_take(&c->gc.lock);
 	c->gc.is_running = false;
 	lock_drop(&c->gc.lock);
+	count(c, t->r, err, &report);
 	t->r->done(t->r->arg, err, &report, &msg);
 	gc_request_free(t->r);
 	free(t);

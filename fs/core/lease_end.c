@@ -68,6 +68,17 @@ static void ends_done(struct core *c, struct job *j)
 
 static const struct job_ops ends_job = { .apply = ends_apply, .done = ends_done };
 
+static void count_ends(struct core *c, const struct ended *list)
+{
+	for (; list; list = list->next) {
+		enum lease_ending how = list->why == EVENT_EXPIRE ? LEASE_EXPIRED :
+					list->why == EVENT_LOSE	  ? LEASE_LOST :
+								    LEASE_RELEASED;
+
+		metric_add(&c->metrics.leases_ended[how], 1);
+	}
+}
+
 int lease_write_ends_locked(struct core *c, struct ended *list, lease_done_fn done, void *arg)
 {
 	struct ending *m;
@@ -75,6 +86,7 @@ int lease_write_ends_locked(struct core *c, struct ended *list, lease_done_fn do
 
 	if (!list)
 		return 0;
+	count_ends(c, list);
 	m = calloc(1, sizeof(*m));
 	err = m ? core_busy_begin(c) : -ENOMEM;
 	if (err < 0) {
@@ -136,6 +148,7 @@ static int extend(struct core *c, const char *path, int64_t token, const char *o
 	if (!err) {
 		l->expires = io_boot_ns() + l->ttl;
 		lease_info_of(l, out);
+		metric_add(&c->metrics.leases_renewed, 1);
 	}
 	lock_drop(&c->leases.lock);
 	return err;

@@ -91,6 +91,8 @@ static void grant_durable(struct core *c, struct job *j)
 		j->err = -ENOMEM; /* the token is burnt and the fence raised; nobody holds it */
 		if (l)
 			lease_free(l);
+	} else {
+		metric_add(&c->metrics.leases_granted, 1);
 	}
 	unlink_locked(t, w);
 	lock_drop(&t->lock);

@@ -410,6 +410,15 @@ static void publish_visible(struct core *c, struct job *j)
 			c->hooks.drop_dir(c->hooks.arg, p->changes[i].dir);
 }
 
+static void count(struct core *c, const struct publish *p, int err)
+{
+	enum commit_verb verb = p->remove  ? COMMIT_VERB_REMOVE :
+				p->restore ? COMMIT_VERB_RESTORE :
+					     COMMIT_VERB_PUT;
+
+	metrics_commit(&c->metrics, verb, err, p->result.replayed, p->result.changed, p->begun);
+}
+
 static void finish(struct core *c, struct publish *p, int err)
 {
 	bool unused = err == -EALREADY || (err && !p->result.refusal.err && err != -EREMOTEIO);
@@ -420,6 +429,7 @@ static void finish(struct core *c, struct publish *p, int err)
 		staging_remove(c->store, &p->staged_id);
 	if (err == -EALREADY)
 		err = 0;
+	count(c, p, err);
 	p->done(p, err);
 	core_busy_end(c);
 }
@@ -458,6 +468,7 @@ int publish_submit(struct core *c, struct publish *p)
 
 	if (err < 0)
 		return err;
+	p->begun = io_boot_ns();
 	p->job.ops = &publish_job;
 	if (p->staged) {
 		p->work.run = seal_large;

@@ -146,6 +146,7 @@ int session_dir_node(struct session *s, struct db *db, int64_t rev, int64_t dir,
 static int fenced_off(struct session *s)
 {
 	atomic_store(&s->refused, true);
+	metric_add(&s->view.core->metrics.stale_writes, 1);
 	return -ESTALE;
 }
 

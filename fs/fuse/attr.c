@@ -105,6 +105,7 @@ int attr_of_inode(struct fs *fs, const struct inode *inode, struct node *out)
 		return control_attr(fs, (int)inode->id, out);
 	case INODE_CTL:
 	case INODE_EVENTS:
+	case INODE_REPORT:
 		return control_stream_attr(fs, inode, out);
 	case INODE_REJECT:
 		return salvage_lookup(fs->core, inode->id, out);
@@ -201,6 +202,7 @@ static int setattr(struct fs *fs, const struct inode *inode, const struct node_c
 		return attr_of_inode(fs, inode, out);
 	case INODE_CONTROL:
 	case INODE_REJECT:
+	case INODE_REPORT:
 		return -EPERM;
 	}
 	return -ESTALE;

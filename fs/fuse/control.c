@@ -8,6 +8,7 @@
 #include "core/view.h"
 #include "fuse/attr.h"
 #include "fuse/control_past.h"
+#include "fuse/report_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #define CONTROL_INO   (UINT64_C(1) << 62)
 #define VERSIONS_NAME "versions"
 #define STREAM_MODE   0666
+#define REPORT_MODE   0444
 
 struct control_node {
 	const char *name;
@@ -76,7 +78,8 @@ int control_attr(struct fs *fs, int id, struct node *out)
 
 int control_stream_attr(struct fs *fs, const struct inode *inode, struct node *out)
 {
-	control_fill(fs, ENTRY_FILE, STREAM_MODE, inode->nodeid, out);
+	control_fill(fs, ENTRY_FILE, inode->kind == INODE_REPORT ? REPORT_MODE : STREAM_MODE,
+		     inode->nodeid, out);
 	return 0;
 }
 
@@ -143,11 +146,30 @@ static int stream_entry(struct fs *fs, enum inode_kind kind, struct fuse_entry_p
 	return 0;
 }
 
+static int report_entry(struct fs *fs, enum report which, struct fuse_entry_param *out)
+{
+	uint64_t nodeid;
+	struct node n;
+	int err = inode_learn(fs->inodes, NULL, INODE_REPORT, which, &nodeid);
+
+	if (err < 0)
+		return err;
+	*out = (struct fuse_entry_param){ .ino = nodeid,
+					  .attr_timeout = CACHE_FOREVER,
+					  .entry_timeout = CACHE_FOREVER };
+	control_fill(fs, ENTRY_FILE, REPORT_MODE, nodeid, &n);
+	attr_fill(&n, &out->attr);
+	return 0;
+}
+
 static int root_lookup(struct fs *fs, const char *name, struct fuse_entry_param *out)
 {
 	for (int i = 0; i < N_STREAMS; i++)
 		if (strcmp(name, streams[i].name) == 0)
 			return stream_entry(fs, streams[i].kind, out);
+	for (int i = 0; i < REPORTS; i++)
+		if (strcmp(name, report_names[i]) == 0)
+			return report_entry(fs, (enum report)i, out);
 	if (strcmp(name, VERSIONS_NAME) == 0)
 		return versions_entry(fs, out);
 	for (int id = CONTROL_ROOT + 1; id < N_NODES; id++)
@@ -156,11 +178,11 @@ static int root_lookup(struct fs *fs, const char *name, struct fuse_entry_param 
 	return -ENOENT;
 }
 
-/* The streams, the versions, then the control directories. */
+/* The streams, the reports, the versions, then the control directories. */
 static int root_next(struct fs *fs, struct control_listing *l, int64_t off, struct named_node *out,
 		     int64_t *out_next)
 {
-	int64_t id = CONTROL_ROOT + off - N_STREAMS;
+	int64_t id = CONTROL_ROOT + off - N_STREAMS - REPORTS;
 
 	(void)l;
 	if (id >= N_NODES)
@@ -169,6 +191,11 @@ static int root_next(struct fs *fs, struct control_listing *l, int64_t off, stru
 	if (off < N_STREAMS) {
 		snprintf(out->name, sizeof(out->name), "%s", streams[off].name);
 		control_fill(fs, ENTRY_FILE, STREAM_MODE, UINT32_MAX, &out->node);
+		return 1;
+	}
+	if (off < N_STREAMS + REPORTS) {
+		snprintf(out->name, sizeof(out->name), "%s", report_names[off - N_STREAMS]);
+		control_fill(fs, ENTRY_FILE, REPORT_MODE, UINT32_MAX, &out->node);
 		return 1;
 	}
 	if (id == CONTROL_ROOT) {

@@ -8,6 +8,7 @@
  *   .fence/at/REV        the whole tree at a revision
  *   .fence/versions/PATH/N   version N of a path
  *   .fence/events        what happens, a line each (events_file.h)
+ *   .fence/metrics, .fence/status   how it stands (report_file.h)
  *
  * A new node is one line in the table of control.c, with a number here.
  */
@@ -27,7 +28,7 @@ enum {
 };
 
 int control_attr(struct fs *fs, int id, struct node *out);
-/* Of ctl and events. */
+/* Of ctl, events and the reports. */
 int control_stream_attr(struct fs *fs, const struct inode *inode, struct node *out);
 /* The entry of the control node itself. */
 int control_entry(struct fs *fs, int id, struct fuse_entry_param *out);

@@ -6,6 +6,7 @@
 #include "fuse/ctl_file.h"
 #include "fuse/events_file.h"
 #include "fuse/open.h"
+#include "fuse/report_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,6 +43,10 @@ void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse
 	(void)ino;
 	if (events_file_is(fi)) {
 		events_file_read(req, size, fi);
+		return;
+	}
+	if (report_file_is(fi)) {
+		report_file_read(req, size, off, fi);
 		return;
 	}
 	if (!f) {

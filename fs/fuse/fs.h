@@ -9,6 +9,7 @@
 #ifndef FENCE_FUSE_FS_H
 #define FENCE_FUSE_FS_H
 
+#include "fuse/fs_metrics.h"
 #include "fuse/inode.h"
 
 #include <errno.h>
@@ -41,6 +42,7 @@ struct fs {
 	bool want_uring;
 	atomic_bool passthrough; /* granted by the kernel, and no registration has failed yet */
 	atomic_bool uring;
+	struct fs_metrics metrics;
 	/* INIT has been handled: from now on the mount answers. */
 	void (*ready)(void *arg);
 	void *ready_arg;

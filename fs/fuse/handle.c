@@ -9,8 +9,9 @@
 #include <errno.h>
 
 struct handle_list {
-	struct lock lock; /* LOCK_INODES: guards the links */
+	struct lock lock; /* LOCK_INODES: guards the links and the count */
 	struct handle *first;
+	size_t n;
 };
 
 int handle_list_new(struct handle_list **out)
@@ -32,6 +33,16 @@ void handle_list_free(struct handle_list *l)
 	free(l);
 }
 
+size_t handle_count(struct handle_list *l)
+{
+	size_t n;
+
+	lock_take(&l->lock);
+	n = l->n;
+	lock_drop(&l->lock);
+	return n;
+}
+
 void handle_init(struct fs *fs, struct handle *h, const struct handle_type *type,
 		 struct inode *inode)
 {
@@ -47,6 +58,7 @@ void handle_init(struct fs *fs, struct handle *h, const struct handle_type *type
 	if (h->next)
 		h->next->prev = h;
 	l->first = h;
+	l->n++;
 	lock_drop(&l->lock);
 }
 
@@ -58,6 +70,7 @@ void handle_fini(struct fs *fs, struct handle *h)
 	if (h->next)
 		h->next->prev = h->prev;
 	*(h->prev ? &h->prev->next : &l->first) = h->next;
+	l->n--;
 	lock_drop(&l->lock);
 	inode_put(h->inode);
 }

@@ -40,6 +40,7 @@ struct handle {
 int handle_list_new(struct handle_list **out);
 /* Closes all that are left. */
 void handle_list_free(struct handle_list *l);
+size_t handle_count(struct handle_list *l);
 
 /* @h takes a reference on @inode. */
 void handle_init(struct fs *fs, struct handle *h, const struct handle_type *type,

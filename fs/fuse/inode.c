@@ -397,6 +397,16 @@ int inode_of_dir(struct inode_table *t, int64_t dir, uint64_t **out)
 	return count;
 }
 
+size_t inode_count(struct inode_table *t)
+{
+	size_t n;
+
+	lock_take(&t->lock);
+	n = t->by_nodeid.used;
+	lock_drop(&t->lock);
+	return n;
+}
+
 enum entry_kind inode_entry_kind(const struct inode *inode)
 {
 	if (inode->kind == INODE_DIR || inode->kind == INODE_CONTROL)

@@ -17,6 +17,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct inode_table;
@@ -30,6 +31,7 @@ enum inode_kind {
 	INODE_CTL,     /* .fence/ctl: a fresh one for each lookup */
 	INODE_EVENTS,  /* .fence/events: likewise */
 	INODE_REJECT,  /* .fence/rejects/ID */
+	INODE_REPORT,  /* .fence/metrics and the like, id from report_file.h */
 };
 
 #define VIEW_ROOT_DIR	 INT64_C(1)	/* the root's id in every view, as core/view.h has it */
@@ -94,6 +96,9 @@ uint64_t inode_find(struct inode_table *t, const struct view *view, enum inode_k
  * The nodeids of directory @dir in all views that the kernel knows it in; *out malloc'd. The count.
  */
 int inode_of_dir(struct inode_table *t, int64_t dir, uint64_t **out);
+
+/* How many the kernel knows. */
+size_t inode_count(struct inode_table *t);
 
 enum entry_kind inode_entry_kind(const struct inode *inode);
 enum inode_kind inode_kind_of(enum entry_kind kind);

@@ -20,7 +20,7 @@ struct inode_table {
 		lock; /* LOCK_INODES: guards all below and the inodes' fields that inode.h names */
 	pthread_cond_t decided;	     /* some inode has left BACKING_DECIDING */
 	struct inode_hash by_nodeid; /* all but the control nodes */
-	struct inode_hash by_key;    /* files, directories, symlinks, rejects */
+	struct inode_hash by_key;    /* files, directories, symlinks, rejects, reports */
 	struct inode_hash by_dir;    /* directories, by id alone */
 	uint64_t next_nodeid;
 	struct inode control[CONTROL_NODE_MAX];

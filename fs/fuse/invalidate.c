@@ -22,8 +22,10 @@ static void drop_name(void *arg, int64_t dir, const char *name)
 	auto_free uint64_t *nodeids = NULL;
 	int n = se ? inode_of_dir(fs->inodes, dir, &nodeids) : 0;
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n; i++) {
+		metric_add(&fs->metrics.dropped[DROPPED_NAME], 1);
 		fuse_lowlevel_notify_inval_entry(se, nodeids[i], name, strlen(name));
+	}
 }
 
 static void drop_dir(void *arg, int64_t dir)
@@ -33,8 +35,10 @@ static void drop_dir(void *arg, int64_t dir)
 	auto_free uint64_t *nodeids = NULL;
 	int n = se ? inode_of_dir(fs->inodes, dir, &nodeids) : 0;
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n; i++) {
+		metric_add(&fs->metrics.dropped[DROPPED_DIR], 1);
 		fuse_lowlevel_notify_inval_inode(se, nodeids[i], 0, 0);
+	}
 }
 
 static void drop_session(void *arg, const char *id)
@@ -42,8 +46,10 @@ static void drop_session(void *arg, const char *id)
 	struct fs *fs = arg;
 	struct fuse_session *se = atomic_load(&fs->session);
 
-	if (se)
-		fuse_lowlevel_notify_inval_entry(se, CONTROL_SESSIONS, id, strlen(id));
+	if (!se)
+		return;
+	metric_add(&fs->metrics.dropped[DROPPED_SESSION], 1);
+	fuse_lowlevel_notify_inval_entry(se, CONTROL_SESSIONS, id, strlen(id));
 }
 
 /*
@@ -56,8 +62,10 @@ static void flush_file(void *arg, const struct view *v, int64_t id)
 	struct fuse_session *se = atomic_load(&fs->session);
 	uint64_t nodeid = se ? inode_find(fs->inodes, v, INODE_FILE, id) : 0;
 
-	if (nodeid)
-		fuse_lowlevel_notify_inval_inode(se, nodeid, 0, 0);
+	if (!nodeid)
+		return;
+	metric_add(&fs->metrics.dropped[DROPPED_PAGES], 1);
+	fuse_lowlevel_notify_inval_inode(se, nodeid, 0, 0);
 }
 
 void fs_hooks(struct fs *fs, struct kernel_hooks *out)

@@ -20,6 +20,7 @@
 #include "fuse/copy_wait.h"
 #include "fuse/ctl_file.h"
 #include "fuse/events_file.h"
+#include "fuse/report_file.h"
 
 #include <errno.h>
 
@@ -71,6 +72,10 @@ static int handle_new(struct fs *fs, fuse_req_t req, struct inode *inode, struct
 		f->uses_backing = true;
 		fi->backing_id = backing_open(fs, req, inode, fd);
 	}
+	metric_add(&fs->metrics.opens[fd < 0		 ? OPEN_INLINE :
+				      fi->backing_id > 0 ? OPEN_KERNEL :
+							   OPEN_DAEMON],
+		   1);
 	/*
 	 * Sealed content never changes, so its pages stay right; with passthrough there are none
 	 * (and -EINVAL for this flag).
@@ -124,6 +129,10 @@ void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	}
 	if (inode && inode->kind == INODE_EVENTS) {
 		events_file_open(req, inode, fi);
+		return;
+	}
+	if (inode && inode->kind == INODE_REPORT) {
+		report_file_open(req, inode, fi);
 		return;
 	}
 	if (inode && inode->kind == INODE_FILE)

@@ -176,14 +176,16 @@ static int add_mount_options(const struct options *o, bool uring, char **opts)
 static struct fuse_session *session_new(const struct options *o, struct fs *fs)
 {
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+	struct fuse_lowlevel_ops ops = fs_ops;
 	auto_free char *opts = NULL;
 	struct fuse_session *se = NULL;
 
 	/* Tests of libfuse itself switch it on by this. */
 	unsetenv("FUSE_URING_ENABLE");
+	op_time_install(&ops);
 	if (!add_mount_options(o, fs->want_uring, &opts) && !fuse_opt_add_arg(&args, "fencefs") &&
 	    !fuse_opt_add_arg(&args, "-o") && !fuse_opt_add_arg(&args, opts))
-		se = fuse_session_new(&args, &fs_ops, sizeof(fs_ops), fs);
+		se = fuse_session_new(&args, &ops, sizeof(ops), fs);
 	fuse_opt_free_args(&args);
 	return se;
 }

@@ -20,6 +20,8 @@ int damaged_is_marked(struct db *db, const struct blob_id *id);
 int damaged_is_aside(struct db *db, const struct blob_id *id);
 /* Whether there is any mark. */
 int damaged_any(struct db *db);
+/* How many are marked and not yet set aside. */
+int damaged_count(struct db *db, int64_t *out);
 /* The first marked id after @after (NULL: the first of all). -ENOENT. */
 int damaged_next(struct db *db, const struct blob_id *after, struct blob_id *out);
 

@@ -16,7 +16,8 @@
 #include <string.h>
 
 #define BUSY_TIMEOUT_MS 5000
-#define WORK_UNIT	1000 /* instructions of SQLite's machine */
+#define STOP_UNIT	10000 /* instructions of SQLite's machine between two looks */
+#define WORK_UNIT	1000  /* instructions of SQLite's machine */
 
 /*
  * The writer's page cache is large, so that a transaction rarely spills into the WAL before it
@@ -113,7 +114,7 @@ int db_fail(struct db *db, int code)
 	int err = code_errno(db, code);
 
 	/* Logged here, because SQLite's own words are lost above this line. */
-	if (err != -EBUSY && err != -ENOSPC && err != -EDQUOT)
+	if (err != -EBUSY && err != -ENOSPC && err != -EDQUOT && err != -EINTR)
 		log_error("database: %s (SQLite code %d, system error %d)", sqlite3_errmsg(db->sq),
 			  code, sqlite3_system_errno(db->sq));
 	if (db->in_txn && sqlite3_get_autocommit(db->sq) && !db->lost)
@@ -279,6 +280,29 @@ int db_checkpoint(struct db *db, bool truncate)
 	if (done >= frames)
 		db->wal_frames = 0;
 	return 0;
+}
+
+static int is_stopped(void *stop)
+{
+	return atomic_load_explicit((const atomic_bool *)stop, memory_order_relaxed);
+}
+
+void db_stop_when(struct db *db, const atomic_bool *stop)
+{
+	sqlite3_progress_handler(db->sq, STOP_UNIT, is_stopped, (void *)(uintptr_t)stop);
+}
+
+static int64_t take_status(struct db *db, int what)
+{
+	int now = 0, highest = 0;
+
+	return sqlite3_db_status(db->sq, what, &now, &highest, true) == SQLITE_OK ? now : 0;
+}
+
+void db_take_cache_counts(struct db *db, int64_t *out_hits, int64_t *out_misses)
+{
+	*out_hits = take_status(db, SQLITE_DBSTATUS_CACHE_HIT);
+	*out_misses = take_status(db, SQLITE_DBSTATUS_CACHE_MISS);
 }
 
 int64_t db_changes(struct db *db)

@@ -9,6 +9,7 @@
 
 #include "base/errmsg.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +28,13 @@ int db_open(const char *path, enum db_how how, struct db **out, struct errmsg *e
 void db_close(struct db *db);
 /* From now on db_close() leaves the WAL to whoever opens the database next. */
 void db_keep_wal(struct db *db);
+/*
+ * When *@stop (borrowed for the life of the connection) becomes true, what runs on it ends with
+ * -EINTR. Not for the one that writes.
+ */
+void db_stop_when(struct db *db, const atomic_bool *stop);
+/* Pages found in the connection's cache, and pages read, since the last call. */
+void db_take_cache_counts(struct db *db, int64_t *out_hits, int64_t *out_misses);
 /* Several statements without parameters or results. */
 int db_exec(struct db *db, const char *sql);
 /* Frames in the WAL after the last commit of this connection. */

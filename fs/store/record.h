@@ -73,6 +73,8 @@ struct reject {
 int reject_add(struct db *db, struct reject *r);
 /* The first row with id > @after. -ENOENT at the end. */
 int reject_next(struct db *db, int64_t after, struct reject *out);
+/* The last with id < @before. -ENOENT. */
+int reject_before(struct db *db, int64_t before, struct reject *out);
 int reject_get(struct db *db, int64_t id, struct reject *out);
 /* 1 and the newest reject row with this op on this claimed path, for outcome; 0: there is none. */
 int reject_by_op(struct db *db, const char *path, const char *op, struct reject *out);

@@ -124,6 +124,20 @@ int reject_next(struct db *db, int64_t after, struct reject *out)
 	return load(st, out);
 }
 
+int reject_before(struct db *db, int64_t before, struct reject *out)
+{
+	auto_stmt struct stmt *st = NULL;
+	int err = db_stmt(db,
+			  "SELECT " REJECT_COLUMNS
+			  " FROM reject WHERE id < ?1 ORDER BY id DESC LIMIT 1",
+			  &st);
+
+	if (err)
+		return err;
+	stmt_int(st, 1, before);
+	return load(st, out);
+}
+
 int reject_get(struct db *db, int64_t id, struct reject *out)
 {
 	auto_stmt struct stmt *st = NULL;

@@ -39,7 +39,8 @@ struct store {
 	struct db *writer;		/* owned; NULL with STORE_READ */
 	struct spares *spares;		/* owned */
 	atomic_bool broken;
-	bool is_served; /* STORE_SERVE, and begun */
+	_Atomic int64_t cache_hits, cache_misses; /* pages */
+	bool is_served;				  /* STORE_SERVE, and begun */
 
 	struct lock pool_lock; /* LOCK_READERS; guards: */
 	struct db *idle[POOL_MAX];
@@ -276,6 +277,31 @@ struct db *store_writer(struct store *s)
 	return s->writer;
 }
 
+static void count_cache(struct store *s, struct db *db)
+{
+	int64_t hits, misses;
+
+	db_take_cache_counts(db, &hits, &misses);
+	atomic_fetch_add_explicit(&s->cache_hits, hits, memory_order_relaxed);
+	atomic_fetch_add_explicit(&s->cache_misses, misses, memory_order_relaxed);
+}
+
+void store_count_writer(struct store *s)
+{
+	count_cache(s, s->writer);
+}
+
+void store_cache_counts(struct store *s, int64_t *out_hits, int64_t *out_misses)
+{
+	/* Nobody uses an idle connection while the lock is held; counting reads a few words of each. */
+	lock_take(&s->pool_lock);
+	for (int i = 0; i < s->n_idle; i++)
+		count_cache(s, s->idle[i]);
+	lock_drop(&s->pool_lock);
+	*out_hits = atomic_load_explicit(&s->cache_hits, memory_order_relaxed);
+	*out_misses = atomic_load_explicit(&s->cache_misses, memory_order_relaxed);
+}
+
 int store_reader_get(struct store *s, struct db **out)
 {
 	struct db *db = NULL;
@@ -303,8 +329,10 @@ void store_reader_put(struct store *s, struct db *db)
 	if (kept)
 		s->idle[s->n_idle++] = db;
 	lock_drop(&s->pool_lock);
-	if (!kept)
-		db_close(db);
+	if (kept)
+		return;
+	count_cache(s, db);
+	db_close(db);
 }
 
 int store_reader_open(struct store *s, struct db **out)

@@ -65,6 +65,14 @@ int store_staging_fd(const struct store *s);
 struct spares *store_spares(struct store *s); /* borrowed */
 int store_statvfs(const struct store *s, struct statvfs *out);
 
+/*
+ * Pages that SQLite has found in its caches, and has read: of the readers that are idle, and of the
+ * writer as of store_count_writer(). Neither goes back.
+ */
+void store_cache_counts(struct store *s, int64_t *out_hits, int64_t *out_misses);
+/* Writer's thread only. */
+void store_count_writer(struct store *s);
+
 /* The one writing connection (borrowed). NULL with STORE_READ. */
 struct db *store_writer(struct store *s);
 /* A read-only connection from the pool; give it back with reader_put. */

@@ -84,30 +84,48 @@ static int sum_staging(struct store *s, struct usage_part *out)
 	return 0;
 }
 
-static void sum_database(struct store *s, struct usage_part *out)
+static int64_t size_of(struct store *s, const char *name, int64_t *n)
 {
-	static const char *const names[] = { LAYOUT_DB, LAYOUT_DB "-wal" };
 	struct stat st;
 
-	for (int i = 0; i < 2; i++) {
-		if (fstatat(store_root_fd(s), names[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
-			continue;
-		out->n++;
-		out->bytes += st.st_size;
-	}
+	if (fstatat(store_root_fd(s), name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	++*n;
+	return st.st_size;
+}
+
+void usage_of_database(struct store *s, int64_t *out_main, int64_t *out_wal)
+{
+	int64_t n = 0;
+
+	*out_main = size_of(s, LAYOUT_DB, &n);
+	*out_wal = size_of(s, LAYOUT_DB "-wal", &n);
+}
+
+static void sum_database(struct store *s, struct usage_part *out)
+{
+	out->bytes = size_of(s, LAYOUT_DB, &out->n);
+	out->bytes += size_of(s, LAYOUT_DB "-wal", &out->n);
 }
 
 int usage_read(struct store *s, struct usage *out)
 {
-	struct usage u = { .free_bytes = 0 };
-	struct statvfs fs;
 	struct db *db;
 	int err = store_reader_get(s, &db);
 
 	if (err)
 		return err;
-	err = sum_content(db, &u);
+	err = usage_read_by(s, db, out);
 	store_reader_put(s, db);
+	return err;
+}
+
+int usage_read_by(struct store *s, struct db *db, struct usage *out)
+{
+	struct usage u = { .free_bytes = 0 };
+	struct statvfs fs;
+	int err = sum_content(db, &u);
+
 	if (!err)
 		err = sum_staging(s, &u.staging);
 	if (!err)

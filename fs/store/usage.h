@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+struct db;
 struct store;
 
 struct usage_part {
@@ -20,6 +21,11 @@ struct usage {
 	int64_t free_bytes, total_bytes; /* of the file system */
 };
 
+/* Reads the tables of content and of versions from end to end: seconds for a million. */
 int usage_read(struct store *s, struct usage *out);
+/* The same through @db; db_stop_when() ends it early: -EINTR. */
+int usage_read_by(struct store *s, struct db *db, struct usage *out);
+/* Bytes of meta.db and of its WAL; 0 where one cannot be seen. Cheap. */
+void usage_of_database(struct store *s, int64_t *out_main, int64_t *out_wal);
 
 #endif

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+/* See space.h. Core layer. */
+#include "core/core_impl.h"
+
+#include "base/errname.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "store/db.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define REST_FACTOR 100 /* of the time that it took */
+#define REST_MIN_NS INT64_C(15000000000)
+
+_Static_assert(sizeof(struct space_result) % sizeof(int64_t) == 0, "copied as words");
+
+static void publish(struct space *s, const struct space_result *r)
+{
+	unsigned int next = atomic_load(&s->number) + 1;
+	int64_t words[SPACE_WORDS];
+
+	memcpy(words, r, sizeof(words));
+	for (size_t i = 0; i < SPACE_WORDS; i++)
+		atomic_store(&s->slot[next % 2][i], words[i]);
+	atomic_store(&s->number, next);
+}
+
+static bool load(const struct space *s, struct space_result *out)
+{
+	int64_t words[SPACE_WORDS];
+	unsigned int n;
+
+	do {
+		n = atomic_load(&s->number);
+		for (size_t i = 0; i < SPACE_WORDS; i++)
+			words[i] = atomic_load(&s->slot[n % 2][i]);
+	} while (atomic_load(&s->number) != n);
+	memcpy(out, words, sizeof(words));
+	return n > 0;
+}
+
+static int measure(struct core *c, struct space_result *r)
+{
+	int64_t begin = io_boot_ns();
+	struct db *db;
+	int err = store_reader_open(c->store, &db);
+
+	if (err < 0)
+		return err;
+	db_stop_when(db, &c->space.stop);
+	err = usage_read_by(c->store, db, &r->usage);
+	db_close(db);
+	r->at = io_now_ns();
+	r->took = io_boot_ns() - begin;
+	return err;
+}
+
+static void *space_main(void *arg)
+{
+	struct core *c = arg;
+	struct space_result r = { .took = 0 };
+	int64_t rest;
+	int err;
+
+	err = measure(c, &r);
+	if (!err)
+		publish(&c->space, &r);
+	else if (err != -EINTR)
+		log_warning("cannot add up what takes the space: %s", errname(err));
+	rest = r.took * REST_FACTOR;
+	atomic_store(&c->space.due, io_boot_ns() + (rest > REST_MIN_NS ? rest : REST_MIN_NS));
+	atomic_store(&c->space.is_running, false);
+	core_busy_end(c);
+	return NULL;
+}
+
+/* Whoever has set is_running. Detached: who shuts down waits for it by the count of what is busy. */
+static void begin(struct core *c)
+{
+	pthread_t thread;
+
+	if (core_busy_begin(c) == 0) {
+		if (pthread_create(&thread, NULL, space_main, c) == 0) {
+			pthread_detach(thread);
+			return;
+		}
+		core_busy_end(c);
+	}
+	atomic_store(&c->space.is_running, false);
+}
+
+bool space_look(struct core *c, struct space_result *out)
+{
+	struct space *s = &c->space;
+	bool known = load(s, out);
+
+	if (io_boot_ns() >= atomic_load(&s->due) && !atomic_exchange(&s->is_running, true))
+		begin(c);
+	return known;
+}
+
+void space_stop(struct core *c)
+{
+	atomic_store(&c->space.stop, true);
+}
