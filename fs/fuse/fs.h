@@ -11,6 +11,7 @@
 
 #include "fuse/fs_metrics.h"
 #include "fuse/inode.h"
+#include "fuse/watchdog.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -47,6 +48,7 @@ struct fs {
 	void (*ready)(void *arg);
 	void *ready_arg;
 	const struct notify_socket *notify; /* borrowed; NULL: nobody to tell */
+	struct watchdog watchdog;
 };
 
 /* @core: borrowed, started with @hooks from fs_hooks(). */

@@ -50,7 +50,9 @@ const char *const fs_op_names[FS_OPS] = {
 		struct fs *fs = fs_of(req);                                            \
 		int64_t begin = io_boot_ns();                                          \
                                                                                        \
+		watchdog_handler_begins(&fs->watchdog);                                \
 		fs_ops.handler args;                                                   \
+		watchdog_handler_ends(&fs->watchdog);                                  \
 		histogram_add(&fs->metrics.op_time[FS_OP_##op], io_boot_ns() - begin); \
 	}
 

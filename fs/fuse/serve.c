@@ -208,7 +208,7 @@ static int loop(struct server *s)
 		return -ENOMEM;
 	/* A device descriptor for each worker: their queues do not contend. */
 	fuse_loop_cfg_set_clone_fd(config, 1);
-	fuse_loop_cfg_set_max_threads(config, worker_count());
+	fuse_loop_cfg_set_max_threads(config, s->fs->watchdog.workers);
 	err = fuse_session_loop_mt(s->session, config);
 	fuse_loop_cfg_destroy(config);
 	return err;
@@ -332,6 +332,7 @@ int serve(const struct options *o, const struct serve_place *place, struct errms
 	s.fs->ready = place->ready;
 	s.fs->ready_arg = place->ready_arg;
 	s.fs->notify = place->notify;
+	s.fs->watchdog.workers = worker_count();
 	e = run(&s, o, place, err);
 	fs_free(s.fs);
 	return e;

@@ -164,6 +164,13 @@ class Listener:
             found += message is not None and key in message
         return found
 
+    def check_alive(self):
+        """From now on it is: what came before does not count."""
+        while self.next(0) is not None:
+            pass
+        for _ in range(3):
+            self.wait("WATCHDOG")
+
     def env(self, **more) -> dict[str, str]:
         return {"NOTIFY_SOCKET": self.name, "WATCHDOG_USEC": str(int(PERIOD * 2e6)), **more}
 
@@ -321,6 +328,32 @@ def test_no_sign_of_life_while_the_committer_is_stuck(store, tmp):
     mnt.unmount()
 
 
+def ask(me, mount):
+    me.mark("asking")
+    os.statvfs(mount)
+
+
+@params(all_of_them=[True, False])
+def test_what_stuck_workers_mean(store, tmp, all_of_them):
+    """One that is free answers everybody else, if slowly."""
+    hears = listener(tmp)
+    mnt = Mount(store, env=hears.env()).start()
+    hears.wait("WATCHDOG")
+    workers = min(max(4 * os.sysconf("SC_NPROCESSORS_ONLN"), 8), 32)
+    with held_up(mnt, tmp / "log", "fstatfs") as log:
+        clients = [spawn(ask, mnt.path) for _ in range(workers if all_of_them else workers - 1)]
+        held = lambda: log.read_text().count("fstatfs(") >= len(clients)
+        wait_until(held, "all of them to wait for the disk")
+        if all_of_them:
+            check_silent(hears)
+        else:
+            hears.check_alive()
+    for client in clients:
+        client.result()
+    hears.check_alive()
+    mnt.unmount()
+
+
 def test_signs_of_life_while_only_a_seal_waits(store, tmp):
     """One slow file is no reason to kill a daemon that answers everybody else."""
     hears = listener(tmp)
@@ -335,10 +368,7 @@ def test_signs_of_life_while_only_a_seal_waits(store, tmp):
     with held_up(mnt, tmp / "log", "fsync") as log:
         client = spawn(commit)
         wait_until(lambda: is_held_up(log, "fsync"), "the seal to wait for the disk")
-        while hears.next(0) is not None:
-            pass
-        for _ in range(3):
-            hears.wait("WATCHDOG")
+        hears.check_alive()
     client.result()
     mnt.unmount()
 
