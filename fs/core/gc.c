@@ -10,22 +10,16 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "base/priority.h"
 #include "store/store.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #define PAUSE_FACTOR 3 /* of the time that a step took */
 #define PAUSE_MAX_NS INT64_C(100000000)
-
-/* <linux/ioprio.h> is not in every distribution's headers. */
-#define IOPRIO_WHO_PROCESS 1
-#define IOPRIO_IDLE	   (3 << 13)
 
 struct gc_thread {
 	struct core *c;
@@ -151,15 +145,6 @@ static bool env_should_stop(void *arg)
 	return core_is_closing(t->c) || t->r->is_cancelled(t->r->arg);
 }
 
-static void lower_priority(void)
-{
-	pid_t tid = (pid_t)syscall(SYS_gettid);
-
-	/* Where that is not to be had it runs all the same. */
-	(void)setpriority(PRIO_PROCESS, (id_t)tid, 19);
-	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, tid, IOPRIO_IDLE);
-}
-
 static void count(struct core *c, const struct gc_request *r, int err,
 		  const struct gc_report *report)
 {
@@ -191,7 +176,7 @@ static void *gc_main(void *arg)
 	struct errmsg msg;
 	int err;
 
-	lower_priority();
+	priority_lower();
 	t->submitted = atomic_load(&c->committer.submitted);
 	err = gc_run(c->store, &env, &t->r->opt, &report, &msg);
 	if (err < 0 && err != -EINTR)
