@@ -280,9 +280,9 @@ const struct verb verb_fsck = {
 	.about =
 		"Looks at the database and at whether all content is there; with --data also at the content\n"
 		"itself. Each finding says what was found, which version of which path it belongs to, what it\n"
-		"means, and what to do about it. Notes are no damage. Reading content that --data found damaged\n"
-		"gives EIO from then on, until a later --data finds it good again; pages that the kernel has\n"
-		"cached are not taken back.\n"
+		"means, and what to do about it. Notes are no damage. Opening content that --data found damaged\n"
+		"gives EIO from then on, until a later --data finds it good again; who has it open reads on. A\n"
+		"mounted store marks likewise what it finds damaged after a program has read all of a file.\n"
 		"\n"
 		"--repair says with each finding what it would do, and asks. Nothing is deleted: files of damaged\n"
 		"content go to STORE/lost+found, versions that collide with others or could not be reached to\n"

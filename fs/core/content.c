@@ -3,7 +3,6 @@
 #include "core/content_impl.h"
 
 #include "base/cleanup.h"
-#include "base/log.h"
 #include "core/change_scope.h"
 #include "core/copyup.h"
 #include "core/trust.h"
@@ -27,6 +26,8 @@ static struct content *content_new(struct view *v)
 
 static void content_free(struct content *c)
 {
+	if (c->core)
+		verify_closed(c->core, c->fd, &c->file);
 	if (c->fd >= 0)
 		close(c->fd);
 	if (atomic_load(&c->wfd) >= 0)
@@ -37,10 +38,12 @@ static void content_free(struct content *c)
 	free(c);
 }
 
-int content_damaged(const struct blob_id *id)
+static void opened_file(struct core *core, const struct blob_info *info, struct content *c)
 {
-	log_error("blob %s is missing or has the wrong size: run fence fsck", blob_hex(id->b).s);
-	return -EIO;
+	c->core = core;
+	c->file = (struct verify_file){ .id = info->id, .hash = info->hash, .size = info->size };
+	c->regained = trust_was_lost(core, &info->id);
+	verify_opened(core, c->fd, &c->file);
 }
 
 int content_of_blob(struct core *core, struct db *db, const struct blob_id *id, int64_t size,
@@ -65,12 +68,14 @@ int content_of_blob(struct core *core, struct db *db, const struct blob_id *id, 
 	}
 	if (id && !err)
 		err = blob_open(core->store, id, size, &c->fd);
+	if (id && !err && !fresh)
+		opened_file(core, &info, c);
 	if (!id)
 		c->data = calloc(1, 1);
 	if (err < 0) {
 		c->data = c->data ? c->data : info.data;
 		content_free(c);
-		return err == -EUCLEAN || err == -ELOOP ? content_damaged(id) : err;
+		return err;
 	}
 	*out = c;
 	return 0;
@@ -100,13 +105,24 @@ static int open_base(struct view *v, struct db *db, int64_t id, struct content *
 	if (err < 0)
 		return err == -ENOENT ? -ESTALE : err;
 	err = content_of_blob(v->core, db, e.has_blob ? &e.blob : NULL, e.size, false, out);
-	if (err != -ENOENT)
-		return err;
+	if (!err)
+		(*out)->file.row = id;
 	/* gc removes content only after what named it: if that is gone by now, so may be the content. */
-	err = entry_by_row(db, id, &e);
-	if (err == -ENOENT)
+	if (err == -ENOENT && entry_by_row(db, id, &e) == -ENOENT)
 		return -ESTALE;
-	return err < 0 ? err : content_damaged(&e.blob);
+	return trust_report(v->core, db, id, &e.blob, err);
+}
+
+/* Pinned: gc does not take it. */
+static int open_own(struct session *s, struct db *db, const struct snode *n, struct content **out)
+{
+	bool has_blob = n->content == SNODE_BLOB;
+	int err = content_of_blob(s->view.core, db, has_blob ? &n->blob : NULL, n->size, n->fresh,
+				  out);
+
+	if (!err)
+		(*out)->file.row = n->origin;
+	return has_blob ? trust_report(s->view.core, db, n->origin, &n->blob, err) : err;
 }
 
 static int open_in_session(struct session *s, struct db *db, int64_t id, struct content **out)
@@ -123,10 +139,7 @@ static int open_in_session(struct session *s, struct db *db, int64_t id, struct 
 	else if (n->content == SNODE_STAGED)
 		err = open_staged_read(s, n, out);
 	else
-		err = content_of_blob(s->view.core, db, n->content == SNODE_BLOB ? &n->blob : NULL,
-				      n->size, n->fresh, out);
-	if (n && err == -ENOENT && n->content == SNODE_BLOB) /* pinned: gc did not take it */
-		err = content_damaged(&n->blob);
+		err = open_own(s, db, n, out);
 	rwlock_drop(&s->lock);
 	return err;
 }
@@ -259,6 +272,11 @@ int content_fd(const struct content *c)
 bool content_is_writable(const struct content *c)
 {
 	return c->writable;
+}
+
+bool content_keeps_cache(const struct content *c)
+{
+	return !c->writable && !c->regained;
 }
 
 /*

@@ -34,6 +34,8 @@ const void *content_data(const struct content *c, size_t *out_len);
 /* Read-only descriptor, borrowed; -1 for inline content. */
 int content_fd(const struct content *c);
 bool content_is_writable(const struct content *c);
+/* What the kernel has cached of it is right. */
+bool content_keeps_cache(const struct content *c);
 
 /*
  * The kernel has completed this open (any later request on the handle proves it: FLUSH comes with every close). Until then sealing assumes

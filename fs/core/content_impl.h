@@ -4,6 +4,7 @@
 #define FENCE_CORE_CONTENT_IMPL_H
 
 #include "core/content.h"
+#include "core/verify.h"
 
 #include <stdatomic.h>
 
@@ -16,18 +17,20 @@ struct content {
 	atomic_int wfd; /* owned; writable; -1 until needed */
 	bool writable, passthrough;
 	atomic_bool confirmed; /* set under the session's lock */
+	/* Content in a file of blobs/: */
+	struct core *core;	 /* borrowed; NULL: it is none, or nothing is known of it */
+	struct verify_file file; /* what was sealed */
+	bool regained;
 };
 
 /*
  * Content of blob @id, or empty when @id is NULL. @fresh: it may have no row in the database yet. -ENOENT: it is not there; the caller
- * looks whether gc has pruned what named it.
+ * looks whether gc has pruned what named it, and hands what is left to trust_report().
  */
 struct blob_id;
 struct core;
 struct db;
 int content_of_blob(struct core *c, struct db *db, const struct blob_id *id, int64_t size,
 		    bool fresh, struct content **out);
-/* Blob @id should be there and is not, or not whole: -EIO and a line in the log. */
-int content_damaged(const struct blob_id *id);
 
 #endif

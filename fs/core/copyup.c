@@ -28,6 +28,7 @@ struct copyup {
 	struct view *view; /* reference owned */
 	int64_t id;
 	bool has_blob;
+	int64_t origin; /* row that names `from` */
 	struct blob_id from, to;
 	int64_t size, mtime;
 	bool touch; /* truncated: its mtime is now */
@@ -49,6 +50,7 @@ static int examine(struct change_scope *t, struct copyup *c)
 	if (n->content == SNODE_STAGED)
 		return 1;
 	c->has_blob = n->content == SNODE_BLOB;
+	c->origin = n->origin;
 	c->from = n->blob;
 	c->size = n->size;
 	c->mtime = n->mtime;
@@ -67,11 +69,12 @@ static int copy_content(struct core *core, struct db *db, const struct copyup *c
 		err = trust_blob(core, db, &info);
 	if (!err && info.is_inline)
 		return io_pwrite_all(to, data, (size_t)info.size, 0);
-	if (err < 0 && err != -ENOENT) /* sealed by this session, not recorded yet */
-		return err;
-	/* The node pins it, so that gc cannot have taken it. */
-	err = blob_open(core->store, &c->from, c->size, &from);
-	return err < 0 ? err : io_copy(from, to, c->size);
+	/* -ENOENT: sealed by this session, not recorded yet. The node pins it, so that gc cannot have taken it. */
+	if (!err || err == -ENOENT)
+		err = blob_open(core->store, &c->from, c->size, &from);
+	if (err < 0)
+		return trust_report(core, db, c->origin, &c->from, err);
+	return io_copy(from, to, c->size);
 }
 
 static int keep_mtime(int fd, int64_t ns)

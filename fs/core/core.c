@@ -2,7 +2,7 @@
 /*
  * Starting and stopping the service. Core layer.
  *
- * The order of stopping: no new work is accepted; what was accepted is answered (busy reaches 0); sessions
+ * The order of stopping: no new work is accepted, nor what was read looked at; what was accepted is answered (busy reaches 0); sessions
  * are ended; then the committer, the notifier and the pool end, in the order in which they feed each other.
  */
 #include "core/core_impl.h"
@@ -70,6 +70,8 @@ static int start_threads(struct core *c)
 	if (!err)
 		err = committer_start(c);
 	if (!err)
+		err = verify_start(c);
+	if (!err)
 		err = housekeeper_start(c);
 	return err;
 }
@@ -94,6 +96,7 @@ static struct core *core_new(struct store *store, const struct core_options *opt
 	lock_init(&c->busy_lock, LOCK_QUEUE);
 	lock_cond_init(&c->busy_none);
 	pins_init(&c->pins);
+	pins_init(&c->regained);
 	gc_service_init(c);
 	metrics_init(&c->metrics);
 	c->generation.due = io_boot_ns() + INT64_C(60000000000); /* it has just been raised */
@@ -247,6 +250,7 @@ void core_shutdown(struct core *c)
 	c->closing = true;
 	lock_drop(&c->busy_lock);
 	if (!again) {
+		verify_stop(c);
 		space_stop(c);
 		lease_cancel_all(c);
 	}
@@ -268,6 +272,8 @@ void core_free(struct core *c)
 	event_hub_fini(c);
 	snapshot_list_fini(c);
 	versions_fini(c);
+	verify_fini(c);
+	pins_fini(&c->regained);
 	pins_fini(&c->pins);
 	gc_service_fini(c);
 	store_close(c->store);

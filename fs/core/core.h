@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The service: a store being served. Owns the committer, the sealers, the notifier and the housekeeper threads.
+ * The service: a store being served. Owns the committer, the sealers, the notifier, the verifier and the housekeeper threads.
  * Knows nothing of FUSE: what must be told to a kernel goes through struct kernel_hooks.
  */
 #ifndef FENCE_CORE_CORE_H

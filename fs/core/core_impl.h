@@ -17,6 +17,7 @@
 #include "core/pulse_impl.h"
 #include "core/session_table.h"
 #include "core/snapshot_impl.h"
+#include "core/verify.h"
 #include "core/space.h"
 #include "core/view_impl.h"
 
@@ -45,6 +46,8 @@ struct core {
 	struct notifier notifier;
 	struct pool pool;
 	struct pins pins;
+	struct pins regained; /* content that was marked as damaged and found good again: trust.h */
+	struct verifier verifier;
 	struct gc_service gc;
 	struct metrics metrics;
 	struct space space;

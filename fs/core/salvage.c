@@ -4,6 +4,7 @@
 
 #include "core/content_impl.h"
 #include "core/core_impl.h"
+#include "core/trust.h"
 #include "store/record.h"
 
 #include <errno.h>
@@ -55,10 +56,9 @@ static int open_kept(struct core *c, struct db *db, struct reject *r, struct con
 	struct blob_id id = r->blob;
 	int err = content_of_blob(c, db, &id, r->size, false, out);
 
-	if (err != -ENOENT)
-		return err;
-	err = find(db, r->id, r);
-	return err < 0 ? err : content_damaged(&id);
+	if (err == -ENOENT && find(db, r->id, r) == -ENOENT)
+		return -ENOENT;
+	return trust_report(c, db, 0, &id, err);
 }
 
 int salvage_open(struct core *c, int64_t id, struct content **out)

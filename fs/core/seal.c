@@ -78,6 +78,7 @@ static int seal_moved(struct core *c, int fd, const struct blob_id *id, struct s
 		sealed_fini(out);
 		return err;
 	}
+	verify_sealed(c, id);
 	out->moved = true;
 	blob_dirs_add(dirs, id);
 	return 0;

@@ -80,7 +80,7 @@ static int handle_new(struct fs *fs, fuse_req_t req, struct inode *inode, struct
 	 * Sealed content never changes, so its pages stay right; with passthrough there are none
 	 * (and -EINVAL for this flag).
 	 */
-	fi->keep_cache = !writable && fi->backing_id == 0;
+	fi->keep_cache = fi->backing_id == 0 && content_keeps_cache(content);
 	/* FLUSH says of a writer that its open was completed; of a reader it says nothing. */
 	fi->noflush = !writable;
 	fi->fh = (uintptr_t)f;

@@ -146,6 +146,7 @@ struct fsck_blob {
 	int64_t size;
 	bool is_inline;
 	bool is_marked; /* as damaged */
+	bool is_cached; /* what the kernel has of it in memory is to be read, not the disk */
 };
 
 enum fsck_state {
