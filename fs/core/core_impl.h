@@ -17,8 +17,8 @@
 #include "core/pulse_impl.h"
 #include "core/session_table.h"
 #include "core/snapshot_impl.h"
-#include "core/verify.h"
 #include "core/space.h"
+#include "core/verify.h"
 #include "core/view_impl.h"
 
 #include <stdatomic.h>
@@ -46,7 +46,7 @@ struct core {
 	struct notifier notifier;
 	struct pool pool;
 	struct pins pins;
-	struct pins regained; /* content that was marked as damaged and found good again: trust.h */
+	struct pins regained; /* content that was marked and is good again: see trust.h */
 	struct verifier verifier;
 	struct gc_service gc;
 	struct metrics metrics;
