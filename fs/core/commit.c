@@ -352,7 +352,10 @@ static const struct job_ops ahead_job = { .apply = ahead_apply, .done = ahead_do
 
 static int record_ahead(struct core *c, struct sealed *from, size_t n)
 {
-	struct ahead a = { .job.ops = &ahead_job, .from = from, .n = n };
+	/* Deferred: the commit that refers to it syncs it. */
+	struct ahead a = { .job = { .ops = &ahead_job, .is_deferred = true },
+			   .from = from,
+			   .n = n };
 
 	for (size_t i = 0; i < n; i++) {
 		int err = from[i].data ? sealed_pin(c, &from[i]) : 0;
@@ -408,6 +411,7 @@ static void run_commit(struct core *c, struct work *w)
 	int err = 0;
 
 	m->job.ops = &commit_job;
+	m->job.is_deferred = m->what == COMMIT_DROP; /* a crash has the same outcome */
 	if (m->what != COMMIT_DROP) {
 		err = seal_session(c, m->s, &m->sealed);
 		if (!err)

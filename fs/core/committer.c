@@ -4,7 +4,8 @@
  *
  * Invariants:
  *   - Only this thread uses store_writer(), so every check in a job and the change it guards are one step against all others (P1).
- *   - Nothing is answered before the COMMIT that holds it has returned (P2).
+ *   - Nothing is answered before the COMMIT that holds it has returned (P2), and a COMMIT returns only when it is on the disk, but for
+ *     jobs that all are deferred. A deferred job that was refused is not: the record of it is kept (P9).
  *   - A COMMIT that fails for anything but a full disk leaves the outcome unknown: jobs get EREMOTEIO, the store turns sticky
  *     read-only, and nothing that a job sealed is deleted.
  */
@@ -53,6 +54,7 @@ static int apply_one(struct core *c, struct db *db, struct job *j)
 		return err;
 	j->revision = 0;
 	j->moved_dirs = false;
+	j->needs_sync = false;
 	j->err = j->ops->apply(c, db, j);
 	if (!j->err)
 		return txn_release(db);
@@ -65,17 +67,54 @@ static int apply_one(struct core *c, struct db *db, struct job *j)
 	return err;
 }
 
+static bool are_deferred(const struct job *jobs)
+{
+	while (jobs && jobs->is_deferred)
+		jobs = jobs->next;
+	return !jobs;
+}
+
+static bool need_sync(const struct job *jobs)
+{
+	while (jobs && !jobs->err && !jobs->needs_sync)
+		jobs = jobs->next;
+	return jobs != NULL;
+}
+
+static int apply_all(struct core *c, struct db *db, struct job *jobs, bool sync)
+{
+	int err = txn_set_sync(db, sync);
+
+	if (err < 0)
+		return err;
+	err = txn_begin(db);
+	if (err < 0)
+		return err;
+	for (struct job *j = jobs; j && !err; j = j->next)
+		err = apply_one(c, db, j);
+	if (err < 0)
+		txn_rollback(db);
+	return err;
+}
+
+/* All of them, in a transaction that is still open. How it is to reach the disk must be said before it begins. */
+static int apply_deferred(struct core *c, struct db *db, struct job *jobs)
+{
+	int err = apply_all(c, db, jobs, false);
+
+	if (err < 0 || !need_sync(jobs))
+		return err;
+	txn_rollback(db);
+	return apply_all(c, db, jobs, true);
+}
+
 static int transact(struct core *c, struct job *jobs)
 {
 	struct db *db = store_writer(c->store);
-	int err = txn_begin(db);
+	int err = are_deferred(jobs) ? apply_deferred(c, db, jobs) : apply_all(c, db, jobs, true);
 
-	for (struct job *j = jobs; j && !err; j = j->next)
-		err = apply_one(c, db, j);
-	if (err < 0) {
-		txn_rollback(db);
+	if (err < 0)
 		return err;
-	}
 	err = txn_commit(db);
 	if (err < 0 && err != -ENOSPC && err != -EDQUOT) {
 		log_error(

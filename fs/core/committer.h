@@ -2,6 +2,10 @@
 /*
  * The one thread that writes the database. Whatever is queued while one fsync runs goes into the next transaction together, each job in
  * its own savepoint: a refused one is undone alone.
+ *
+ * A job that promises nothing to anybody is deferred: a transaction of such jobs alone does not wait for the disk. A crash of the
+ * machine may lose it, but only together with all that follows (the WAL is written in order, and the next fsync covers it), so what
+ * survives is always a state that was. A crash of the daemon loses nothing.
  */
 #ifndef FENCE_CORE_COMMITTER_H
 #define FENCE_CORE_COMMITTER_H
@@ -40,6 +44,8 @@ struct job {
 	int err;
 	int64_t revision; /* set by apply when it made one; else 0 */
 	bool moved_dirs;  /* set by apply */
+	bool is_deferred; /* set before committer_submit: it may reach the disk with the next transaction */
+	bool needs_sync; /* set by apply of a deferred one: this time it may not */
 };
 
 struct committer {

@@ -35,12 +35,15 @@ static int open_apply(struct core *c, struct db *db, struct job *j)
 	struct opening *m = opening_of(j);
 	struct session *s = m->s;
 	struct session_row *row;
-	struct fence_row beneath;
+	struct fence_row held, beneath;
 	int err;
 
 	(void)c;
 	memset(&m->refusal, 0, sizeof(m->refusal));
 	m->now = io_now_ns();
+	/* The claim is a promise (P1); a session is none, since no crash leaves one open. */
+	err = fence_get(db, s->path, &held);
+	j->needs_sync = err || held.token != s->token;
 	err = fence_claim(db, s->path, s->token, s->owner, m->now, &m->refusal);
 	if (!err && permission_recheck(db, s->who, s->path) < 0)
 		err = permission_refuse(&m->refusal, s->path, s->token);
@@ -227,6 +230,7 @@ static int opening_new(struct ctl_call *call, const struct open_args *a, struct 
 	m->s = s;
 	m->make_dir = a->dir;
 	m->job.ops = &open_job;
+	m->job.is_deferred = true;
 	*out = m;
 	return 0;
 }

@@ -96,6 +96,8 @@ int lease_write_ends_locked(struct core *c, struct ended *list, lease_done_fn do
 	}
 	lease_info_of(list->lease, &m->last);
 	m->job.ops = &ends_job;
+	/* That a lease is over is no promise: if it is lost with the power the lease holds for one more ttl. */
+	m->job.is_deferred = true;
 	m->list = list;
 	m->done = done;
 	m->arg = arg;

@@ -172,6 +172,7 @@ static int apply_unsafe(struct db *db)
 {
 	if (!unsafe_synchronous_normal())
 		return 0;
+	db->never_syncs = true;
 	log_warning("FENCEFS_UNSAFE_SYNCHRONOUS is set: commits may be lost at power loss");
 	return db_exec(db, "PRAGMA synchronous = NORMAL");
 }

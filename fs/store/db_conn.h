@@ -14,8 +14,10 @@ struct db {
 	sqlite3 *sq;			      /* owned */
 	struct stmt *cache[DB_CACHE_BUCKETS]; /* owned; chained by stmt.next */
 	int wal_frames;
-	int read_depth; /* nested txn_read_begin() */
-	bool in_txn;	/* between txn_begin() and txn_commit() or txn_rollback() */
+	int read_depth;	  /* nested txn_read_begin() */
+	bool in_txn;	  /* between txn_begin() and txn_commit() or txn_rollback() */
+	bool is_unsynced; /* COMMIT does not wait for the disk */
+	bool never_syncs; /* unsafe.h */
 	/* COMMIT is running: an error now may come after the commit record was written */
 	bool committing;
 	atomic_uint_fast64_t work; /* grows while SQLite computes; of the writer only */

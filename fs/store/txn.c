@@ -26,6 +26,24 @@ static int run_within(struct db *db, const char *sql)
 	return db->lost ? db->lost : run(db, sql);
 }
 
+/*
+ * In WAL mode NORMAL leaves out the fsync of the WAL at each COMMIT and nothing else; before a
+ * checkpoint it is still synced. See https://www.sqlite.org/pragma.html#pragma_synchronous. Not a
+ * prepared statement: the pragma acts when it is parsed.
+ */
+int txn_set_sync(struct db *db, bool sync)
+{
+	int err;
+
+	assert(!db->in_txn && !db->read_depth);
+	if (sync != db->is_unsynced || db->never_syncs)
+		return 0;
+	err = db_exec(db, sync ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+	if (!err)
+		db->is_unsynced = !sync;
+	return err;
+}
+
 int txn_begin(struct db *db)
 {
 	int err;

@@ -7,9 +7,15 @@
 
 struct db;
 
+/*
+ * Whether the transactions from here on are on the disk when txn_commit() returns (they are unless
+ * this was called). Those that are not get there with the next one that is, in their order. Not
+ * within a transaction.
+ */
+int txn_set_sync(struct db *db, bool sync);
 int txn_begin(struct db *db);
 /*
- * Durable when 0. Any error: nothing of it is known to be durable; the caller turns the store
+ * Durable when 0 (see txn_set_sync). Any error: nothing of it is known to be durable; the caller turns the store
  * sticky read-only.
  * -ENOSPC, -EDQUOT: rolled back, safe to go on.
  */

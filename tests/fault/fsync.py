@@ -178,6 +178,36 @@ def test_error_of_every(tmp, call):
     assert struck >= 3, f"only {struck} failures"
 
 
+# A request, its answer, and how often the database waits for the disk before it.
+WAITS = (
+    ("acquire path=p ttl=1h owner=o", "ok", 1),
+    ("open path=p token={token} owner=o", "ok", 0),  # the fence is what the lease has made it
+    ("abort", "ok", 0),
+    ("open path=p token={token} owner=o", "ok", 0),
+    ("commit", "ok", 1),
+    ("release path=p token={token} owner=o", "ok", 0),
+    ("open path=p token={higher}", "ok", 1),  # a claim
+    ("abort", "ok", 0),
+    ("open path=p token={token}", "ESTALE", 1),  # the record of the refusal
+    ("open path=p/beneath/ token={higher} parents=1", "ok", 1),  # a row of its own
+    ("abort", "ok", 0),
+)
+
+
+def test_what_waits_for_the_disk(mnt, ctl, tmp):
+    """What promises something. The rest is in the next transaction that does."""
+    tokens = {"token": 0, "higher": 0}
+    for line, answer, count in WAITS:
+        never = "error=EIO:when=60000"
+        with injecting(mnt, tmp / "log", "fdatasync", never, "-P", mnt.store.path / "meta.db-wal") as log:
+            reply = ctl.request(line.format(**tokens))
+        assert answer == ("ok" if reply.ok else reply.errno_name), (line, reply.raw)
+        found = log.read_text().count("fdatasync(")
+        assert found == count, f"{line}: {found} instead of {count}"
+        if line.startswith("acquire"):
+            tokens = {"token": reply.int("token"), "higher": reply.int("token") + 1}
+
+
 def test_nothing_is_built_on_a_wal_that_failed(mnt, ctl, tmp):
     """Its pages may be in memory only: the next daemon moves them into the database before it writes any."""
     ctl.expect_ok("claim", path="p", token=1)  # else the header of the WAL were the first to fail

@@ -96,6 +96,48 @@ def test_power_lost_while_commits_run(fstype, flush):
         end(disk, mnt)
 
 
+def publish_under_leases(me, mount, rounds: int):
+    """Only grant and commit wait for the disk; what the last round leaves is deferred."""
+    ctl = Ctl(mount)
+    committed = []
+    for number in range(rounds):
+        token = ctl.expect_ok("acquire", path="job", ttl="1h", owner="o").int("token")
+        session = ctl.expect_ok("open", path="job", token=token, owner="o")
+        (mount / session["path"]).write_text(f"{number} under {token}")
+        ctl.expect_ok("commit")
+        committed.append(session["session"])
+        ctl.expect_ok("release", path="job", token=token, owner="o")
+    still_open = ctl.expect_ok("open", path="job", token=token)["session"]
+    me.pause("done")
+    return committed, still_open, token
+
+
+@params(fstype=["ext4", "xfs"], flush=[False, True])
+def test_what_is_deferred_is_lost_only_at_the_end(fstype, flush):
+    """A release and an open need not survive; what came before them does, and P7 holds."""
+    with loop_fs(fstype, SIZE[fstype]) as disk:
+        mnt = Store(disk / "store").mount()
+        child = spawn(publish_under_leases, mnt.path, 5)
+        child.wait_mark("done")
+        disk.shutdown(flush)
+        child.resume()
+        committed, still_open, token = child.result()
+        mnt.kill()
+        unmount_dead(mnt, disk)
+        disk.mount()
+        mnt.start()
+        assert (mnt / "job").read_text() == f"4 under {token}"
+        with mnt.ctl() as ctl:
+            for session in committed:
+                assert ctl.expect_ok("outcome", session=session)["outcome"] == "committed"
+            assert ctl.expect_ok("outcome", session=still_open)["outcome"] in ("aborted", "unknown")
+            ctl.expect_err("ESTALE", "claim", path="job", token=token - 1)
+            if ctl.expect_ok("stat", path="job").get("lease_owner"):
+                ctl.expect_ok("release", path="job", token=token, owner="o")
+            assert ctl.expect_ok("acquire", path="job", ttl="1h").int("token") > token
+        end(disk, mnt)
+
+
 # Variable of the daemon's environment: its value, what is written, how the loss shows.
 CONTROLS = {
     "FENCEFS_UNSAFE_SYNCHRONOUS": ("normal", INLINE, AssertionError),  # an older tree
