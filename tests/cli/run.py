@@ -170,7 +170,7 @@ def test_paused_and_not_overtaken(mnt, tmp):
 
 def test_renewal(mnt):
     """Three times as long as its lease."""
-    fence("run", "--ttl", "600ms", directory(mnt), "--", "sh", "-c", "sleep 2; echo A >out")
+    fence("run", "--ttl", "1500ms", directory(mnt), "--", "sh", "-c", "sleep 5; echo A >out")
     assert (mnt / "p/out").read_text() == "A\n"
     assert mnt.store.query("SELECT count(*) FROM event WHERE kind = 4") == [(1,)]
 
@@ -178,7 +178,7 @@ def test_renewal(mnt):
 def test_lost_and_terminated(mnt, tmp):
     ready = Gate(tmp / "ready")
     script = f'trap "echo ended; exit 0" TERM; echo A >out; echo >{ready}; while :; do sleep 0.05; done'
-    a = Job("--ttl", "300ms", directory(mnt), "--", "sh", "-c", script)
+    a = Job("--ttl", "1500ms", directory(mnt), "--", "sh", "-c", script)
     ready.read()
     fence("release", "--force", mnt / "p")
     result = a.end(14)
@@ -190,7 +190,7 @@ def test_lost_and_terminated(mnt, tmp):
 def test_lost_and_killed(mnt, tmp):
     ready = Gate(tmp / "ready")
     script = f'trap "" TERM; echo >{ready}; while :; do sleep 0.05; done'
-    a = Job("--ttl", "300ms", "--kill-after", "200ms", directory(mnt), "--", "sh", "-c", script)
+    a = Job("--ttl", "1500ms", "--kill-after", "200ms", directory(mnt), "--", "sh", "-c", script)
     ready.read()
     fence("release", "--force", mnt / "p")
     a.end(14)
@@ -199,7 +199,7 @@ def test_lost_and_killed(mnt, tmp):
 def test_lost_and_ignored(mnt, tmp):
     ready, go = Gate(tmp / "ready"), Gate(tmp / "go")
     script = f"echo A >out; echo >{ready}; read x <{go}"
-    a = Job("--ttl", "300ms", "--on-loss", "ignore", directory(mnt), "--", "sh", "-c", script)
+    a = Job("--ttl", "1500ms", "--on-loss", "ignore", directory(mnt), "--", "sh", "-c", script)
     ready.read()
     fence("claim", "-t", 77, "-o", "job-b", mnt / "p")
     time.sleep(0.5)  # it has noticed, or not: the outcome is the same
@@ -212,7 +212,7 @@ def test_lost_and_ignored(mnt, tmp):
 def test_overtaken_under_a_token_from_outside(mnt, tmp):
     ready = Gate(tmp / "ready")
     script = f"echo A >out; echo >{ready}; sleep 60"
-    a = Job("--token", 41, "--ttl", "300ms", directory(mnt), "--", "sh", "-c", script)
+    a = Job("--token", 41, "--ttl", "1500ms", directory(mnt), "--", "sh", "-c", script)
     ready.read()
     fence("claim", "-t", 42, "-o", "job-b", mnt / "p")
     result = a.end(14)
@@ -222,7 +222,7 @@ def test_overtaken_under_a_token_from_outside(mnt, tmp):
 
 def test_daemon_killed(mnt, tmp):
     ready = Gate(tmp / "ready")
-    a = Job("--ttl", "600ms", directory(mnt), "--", "sh", "-c", f"echo >{ready}; sleep 60")
+    a = Job("--ttl", "1500ms", directory(mnt), "--", "sh", "-c", f"echo >{ready}; sleep 60")
     ready.read()
     mnt.kill()
     result = a.end(14)

@@ -374,11 +374,15 @@ def test_kill_of_the_daemon_while_leases_are_held(mnt):
 
 
 def test_after_a_restart_a_lease_has_its_full_time_again(mnt):
-    token = token_of(mnt, "p", ttl="2s", owner="a")
+    ttl = 6
+    token = token_of(mnt, "p", ttl=f"{ttl}s", owner="a")
+    wait_until(lambda: float(leases(mnt)[0]["remaining"]) < ttl - 1, "a second of it to pass")
     mnt.kill()
+    before = time.monotonic()
     mnt.remount()
     (held,) = leases(mnt)
-    assert held["token"] == str(token) and float(held["remaining"]) > 1
+    assert held["token"] == str(token)
+    assert float(held["remaining"]) > ttl - (time.monotonic() - before) - 0.01, held
     with mnt.ctl() as ctl:
         new = ctl.expect_ok("acquire", path="p", ttl="30s", wait="20s", owner="b")["token"]
         lost = ctl.expect_err("ESTALE", "renew", path="p", token=token, owner="a")
