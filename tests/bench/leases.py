@@ -43,8 +43,8 @@ def program(*argv):
     return lambda: subprocess.run(argv, check=True, stdin=subprocess.DEVNULL)
 
 
-def processes(mnt, scratch: Path, runs: int):
-    """Whole processes, in ms."""
+def processes(mnt, scratch: Path, runs: int) -> dict[str, list[float]]:
+    """Whole processes: seconds of each run."""
     with mnt.ctl() as ctl:
         ctl.expect_ok("open", path="dir/", token=0)
         ctl.expect_ok("commit")
@@ -56,16 +56,11 @@ def processes(mnt, scratch: Path, runs: int):
     }
     if shutil.which("etcdctl") and os.environ.get("ETCDCTL_ENDPOINTS"):
         commands["etcdctl lock L true"] = ["etcdctl", "lock", "fence-bench", "true"]
-    times = in_turn(runs, *(program(*map(str, argv)) for argv in commands.values()))
-    base = statistics.median(times[list(commands).index("flock F true")])
-    for name, column in zip(commands, times):
-        median = statistics.median(column)
-        least = min(column)
-        print(f"{name:<40}{median * 1e3:8.2f} ms{least * 1e3:8.2f} least{median / base:8.1f} x flock")
+    return dict(zip(commands, in_turn(runs, *(program(*map(str, argv)) for argv in commands.values()))))
 
 
-def cycles(mnt, scratch: Path, runs: int):
-    """One conversation, beside what a durable line costs at least: one write and one fsync."""
+def cycles(mnt, scratch: Path, runs: int) -> dict[str, list[float]]:
+    """One conversation, beside what a durable line costs at least: one write and one fsync. Seconds of each run."""
     fd = os.open(scratch / "append", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
     with mnt.ctl() as ctl:
         acquire = b"acquire path=p ttl=30s owner=o\n"
@@ -87,10 +82,14 @@ def cycles(mnt, scratch: Path, runs: int):
         held = ctl.expect_ok("acquire", path="held", ttl="30s", owner="o")["token"].encode()
         columns = in_turn(runs, append, cycle, renew)
     os.close(fd)
-    base = statistics.median(columns[0])
-    for name, column in zip(("append 100 bytes, fsync", "acquire + release", "renew"), columns):
-        median = statistics.median(column)
-        print(f"{name:<40}{1 / median:8.0f} /s{1 / min(column):8.0f} most {median / base:8.1f} x append")
+    return dict(zip(("append 100 bytes, fsync", "acquire + release", "renew"), columns))
+
+
+def print_times(times: dict[str, list[float]], native: str):
+    base = statistics.median(times[native])
+    for name, column in times.items():
+        middle, least = statistics.median(column), min(column)
+        print(f"{name:<40}{middle * 1e3:8.2f} ms{least * 1e3:8.2f} least{middle / base:8.1f} x {native}")
 
 
 def main():
@@ -102,8 +101,8 @@ def main():
     try:
         mnt = Store(scratch / "store").mount()
         try:
-            processes(mnt, scratch, args.runs)
-            cycles(mnt, scratch, args.runs * 5)
+            print_times(processes(mnt, scratch, args.runs), "flock F true")
+            print_times(cycles(mnt, scratch, args.runs * 5), "append 100 bytes, fsync")
         finally:
             mnt.unmount()
     finally:
