@@ -5,6 +5,7 @@
 #include "base/errname.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "base/priority.h"
 #include "store/db.h"
 #include "store/store.h"
 
@@ -64,6 +65,7 @@ static void *space_main(void *arg)
 	int64_t rest;
 	int err;
 
+	priority_lower();
 	err = measure(c, &r);
 	if (!err)
 		publish(&c->space, &r);
