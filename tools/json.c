@@ -81,6 +81,12 @@ void json_number(struct json *j, int64_t n)
 	buf_printf(&j->out, "%" PRId64, n);
 }
 
+void json_raw(struct json *j, const char *text)
+{
+	before_value(j);
+	buf_str(&j->out, text);
+}
+
 void json_bool(struct json *j, bool b)
 {
 	before_value(j);

@@ -22,6 +22,8 @@ void json_key(struct json *j, const char *key);
 void json_string(struct json *j, const char *s); /* NULL: null */
 void json_number(struct json *j, int64_t n);
 void json_bool(struct json *j, bool b);
+/* @text is JSON already: a number, say. */
+void json_raw(struct json *j, const char *text);
 /* A line break between values; white space to JSON. */
 void json_line(struct json *j);
 /* Print to stdout what there is, with a final line break, and forget it. */

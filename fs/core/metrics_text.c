@@ -82,7 +82,7 @@ static const struct metric families[FAMILIES] = {
 			    "What took part in these transactions: several can share one.",
 			    METRIC_COUNTER },
 	[CLAIMS] = { "fencefs_claims_total",
-		     "Requests claim, by result; opening a session and put claim as well.",
+		     "Requests claim, by result; sessions, puts and leases claim too, and are counted as such.",
 		     METRIC_COUNTER },
 	[REQUESTS] = { "fencefs_ctl_requests_total",
 		       "Answered requests on .fence/ctl, by verb and result.", METRIC_COUNTER },
