@@ -17,7 +17,7 @@
 #define LINE_MAX_BYTES 4096
 
 static atomic_int level_limit = LOG_LEVEL_INFO;
-static atomic_bool use_syslog;
+static atomic_bool use_syslog, use_stderr = true;
 
 static const char *const level_name[] = { "error", "warning", "info", "debug" };
 static const int level_priority[] = { LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
@@ -28,6 +28,12 @@ void log_set_level(enum log_level level)
 }
 
 void log_to_syslog(const char *ident)
+{
+	log_to_both(ident);
+	atomic_store(&use_stderr, false);
+}
+
+void log_to_both(const char *ident)
 {
 	openlog(ident, LOG_PID, LOG_DAEMON);
 	atomic_store(&use_syslog, true);
@@ -74,9 +80,9 @@ void log_msg(enum log_level level, const char *fmt, ...)
 		snprintf(line, 64, "%.32s: %s: ", program_invocation_short_name, level_name[level]);
 	len = (size_t)prefix + escape(text, line + prefix, sizeof(line) - (size_t)prefix - 2);
 	line[len] = '\0';
-	if (atomic_load(&use_syslog)) {
+	if (atomic_load(&use_syslog))
 		syslog(level_priority[level], "%s", line + prefix);
-	} else {
+	if (atomic_load(&use_stderr)) {
 		line[len++] = '\n';
 		(void)io_write_all(STDERR_FILENO, line, len); /* nowhere left to report it */
 	}

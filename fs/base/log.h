@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The daemon's and the tools' log: stderr, or syslog (which the journal reads) once log_to_syslog()
- * was called.
+ * was called; until then also both.
  */
 #ifndef FENCE_BASE_LOG_H
 #define FENCE_BASE_LOG_H
@@ -10,6 +10,8 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_D
 
 void log_set_level(enum log_level level);
 void log_to_syslog(const char *ident);
+/* A daemon that is about to start: whoever has started it looks at stderr, others into the log. */
+void log_to_both(const char *ident);
 /* One line; control bytes in the text are escaped, so a hostile name cannot forge a line. */
 void log_msg(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -12,7 +12,9 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "core/core.h"
+#include "fuse/covered.h"
 #include "fuse/fs.h"
+#include "fuse/mount_failure.h"
 #include "fuse/notify_socket.h"
 #include "fuse/options.h"
 #include "fuse/stale.h"
@@ -223,11 +225,12 @@ static int mount_and_loop(struct server *s, const struct options *o,
 	if (!s->session)
 		return errmsg_set(err, -EINVAL, "libfuse refuses the mount options");
 	atomic_store(&s->fs->session, s->session);
+	covered_warn(place->mountpoint);
 	e = start_signals(s);
 	if (e < 0)
 		return errmsg_set(err, e, "cannot start a thread: %s", strerror(-e));
 	if (fuse_session_mount(s->session, place->mountpoint) != 0)
-		return errmsg_set(err, -EIO, "cannot mount at %s", place->mountpoint);
+		return mount_failure(o, place->mountpoint, err);
 	e = loop(s);
 	if (e)
 		log_error("the loop of requests ended: %s", e < 0 ? strerror(-e) : "error");
