@@ -12,6 +12,7 @@ import subprocess
 import tarfile
 from pathlib import Path
 
+from debian_boot import run_booted
 from debian_root import DebianRoot
 from fenceharness import *
 from install_table import EMPTY_DIRECTORIES, differences, packaged, with_parents
@@ -45,9 +46,9 @@ def names(field: str) -> set[str]:
     return {one.split()[0] for one in field.split(",") if one.strip()}
 
 
-def system(tmp, deb) -> DebianRoot:
-    """What Debian has everywhere, what the package says it needs, and mount(8)."""
-    root = DebianRoot(tmp / "root", [*names(control(deb)["Depends"]), "mount"])
+def system(tmp, deb, *more) -> DebianRoot:
+    """What Debian has everywhere, what the package says it needs, mount(8), and @more packages."""
+    root = DebianRoot(tmp / "root", [*names(control(deb)["Depends"]), "mount", *more])
     shutil.copy(deb, root / "srv/fencefs.deb")
     return root
 
@@ -227,10 +228,10 @@ def test_mounts_live_on(tmp):
 
 @timeout(900)
 def test_what_systemd_is_told(tmp):
-    """With a systemctl that writes down how it is called."""
+    """With a systemctl that writes down how it is called, and knows of no service that runs."""
     root = system(tmp, package(tmp))
     systemctl = root / "usr/bin/systemctl"
-    systemctl.write_text('#!/bin/sh\necho "$*" >>/srv/calls\n')
+    systemctl.write_text('#!/bin/sh\necho "$*" >>/srv/calls\n[ "$2" != is-active ]\n')
     systemctl.chmod(0o755)
     (root / "run/systemd/system").mkdir(parents=True)
 
@@ -245,9 +246,50 @@ def test_what_systemd_is_told(tmp):
         assert told_by("--install", "/srv/fencefs.deb") == ["daemon-reload"]
         assert told_by("--remove", "fencefs") == [
             "stop fencefs-gc@*.timer fencefs-scrub@*.timer",
+            "--quiet is-active fencefs@*.service",
             "daemon-reload",
         ]
         assert told_by("--purge", "fencefs") == []
+    assert list((root / "run/systemd/system").iterdir()) == []
+
+
+SERVICE = """
+show() { systemctl show --property "$1" fencefs@mnt.service; }
+dpkg --install /srv/fencefs.deb >&2
+fence init /srv/store
+echo STORE=/srv/store >/etc/fencefs/mnt.conf
+systemctl start fencefs@mnt.service
+show ActiveState
+before=$(show MainPID)
+
+dpkg --remove fencefs >&2
+systemctl daemon-reload # as any other package may cause it
+show ActiveState,NotifyAccess,KillMode,Restart
+ls -A /mnt/.fence/ctl
+
+dpkg --install /srv/fencefs.deb >&2
+show ActiveState,NotifyAccess,KillMode,Restart
+[ "$(show MainPID)" = "$before" ]
+
+dpkg --remove fencefs >&2
+systemctl stop fencefs@mnt.service
+show ActiveState,Result
+! findmnt /mnt
+"""
+
+
+@timeout(900)
+def test_a_service_outlives_its_package(tmp):
+    """Or systemd would kill it: it listens to nobody in a service that has no unit any more."""
+    root = system(tmp, package(tmp), "systemd")
+    said = run_booted(root, SERVICE)
+    serves = ["ActiveState=active", "KillMode=mixed", "NotifyAccess=main"]
+    assert said[0] == "ActiveState=active", said
+    assert sorted(said[1:5]) == sorted([*serves, "Restart=no"]), said
+    assert said[5] == "/mnt/.fence/ctl", said
+    assert sorted(said[6:10]) == sorted([*serves, "Restart=on-failure"]), said
+    assert sorted(said[10:]) == ["ActiveState=inactive", "Result=success"], said
+    assert not (root / "usr/bin/fencefs").exists()
 
 
 # What is made for a mount at /mnt by an administrator and by systemd. A string is a link's target.
