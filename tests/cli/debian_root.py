@@ -19,6 +19,7 @@ from fenceharness.kernel import mount_at, unmount_lazily
 DPKG = Path("/var/lib/dpkg")
 EMPTY = ("dev", "etc", "mnt", "proc", "run/mount", "srv", "sys", "tmp", "var/lib", "var/log")
 DEVICES = {"null": (1, 3), "zero": (1, 5), "urandom": (1, 9), "fuse": (10, 229)}
+LEFT_OUT = ("/usr/share/doc/", "/usr/share/locale/", "/usr/share/man/")
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 # What dpkg itself writes at each step is no trace of a package, and stores are to stay.
@@ -82,19 +83,15 @@ def _copy(source: str, root: Path):
         shutil.copy2(source, target, follow_symlinks=False)
 
 
-def _lists_of(name: str) -> list[Path]:
-    """dpkg's own files of a package: NAME.list or NAME:ARCHITECTURE.list, and so on."""
-    return [*(DPKG / "info").glob(f"{name}.*"), *(DPKG / "info").glob(f"{name}:*")]
-
-
 def _copy_packages(root: Path, names: list[str], installed: dict):
-    for name in names:
-        for file in _lists_of(name):
-            shutil.copy2(file, root / "var/lib/dpkg/info")
-            if file.suffix == ".list":
-                for line in file.read_text(encoding="utf-8").splitlines():
-                    if not line.startswith(("/usr/share/doc/", "/usr/share/locale/", "/usr/share/man/")):
-                        _copy(line, root)
+    for file in (DPKG / "info").iterdir():  # NAME.list or NAME:ARCHITECTURE.list, and others
+        if file.name.rpartition(".")[0].partition(":")[0] not in names:
+            continue
+        shutil.copy2(file, root / "var/lib/dpkg/info")
+        if file.suffix == ".list":
+            for line in file.read_text(encoding="utf-8").splitlines():
+                if not line.startswith(LEFT_OUT):
+                    _copy(line, root)
     status = "\n\n".join(installed[name]["text"] for name in names)
     (root / "var/lib/dpkg/status").write_text(status + "\n\n", encoding="utf-8")
 
