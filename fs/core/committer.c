@@ -226,6 +226,7 @@ static void *committer_main(void *arg)
 	struct core *c = arg;
 	struct job *jobs;
 
+	pthread_setname_np(pthread_self(), "committer");
 	while ((jobs = committer_next(&c->committer))) {
 		run_batch(c, jobs);
 		if (store_is_broken(c->store))

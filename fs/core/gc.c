@@ -176,6 +176,7 @@ static void *gc_main(void *arg)
 	struct errmsg msg;
 	int err;
 
+	pthread_setname_np(pthread_self(), "gc");
 	priority_lower();
 	t->submitted = atomic_load(&c->committer.submitted);
 	err = gc_run(c->store, &env, &t->r->opt, &report, &msg);

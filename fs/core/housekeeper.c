@@ -71,6 +71,7 @@ static void *housekeeper_main(void *arg)
 	struct core *c = arg;
 	int64_t wait = TICK_NS;
 
+	pthread_setname_np(pthread_self(), "housekeeper");
 	lock_take(&c->housekeeper_lock);
 	while (!c->housekeeper_stop) {
 		lock_wait_until(&c->housekeeper_lock, &c->housekeeper_wake, monotonic_ns() + wait);

@@ -73,6 +73,7 @@ static void *notifier_main(void *arg)
 	struct core *c = arg;
 	struct batch *b;
 
+	pthread_setname_np(pthread_self(), "notifier");
 	while ((b = notifier_next(&c->notifier))) {
 		if (b->call)
 			b->call(c, b->arg);

@@ -26,6 +26,7 @@ static void *pool_main(void *arg)
 	struct core *c = arg;
 	struct work *w;
 
+	pthread_setname_np(pthread_self(), "pool");
 	while ((w = pool_next(&c->pool)))
 		w->run(c, w);
 	return NULL;

@@ -189,6 +189,7 @@ static void *verify_main(void *arg)
 	struct core *c = arg;
 	struct verifier *v = &c->verifier;
 
+	pthread_setname_np(pthread_self(), "verifier");
 	priority_lower();
 	for (;;) {
 		struct verify_file f;
