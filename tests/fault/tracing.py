@@ -2,6 +2,7 @@
 """The daemon under strace: what it does, and system calls of it that fail, wait or kill it."""
 
 import contextlib
+import fnmatch
 import re
 import subprocess
 from collections import Counter
@@ -41,17 +42,29 @@ def was_injected(log: Path) -> bool:
     return "INJECTED" in log.read_text(errors="replace")
 
 
+def threads(mnt: Mount, name: str = "*") -> list[int]:
+    """Those of the daemon that have this name."""
+    found = []
+    for comm in Path(f"/proc/{mnt.pid}/task").glob("*/comm"):
+        with contextlib.suppress(OSError):  # it has ended
+            if fnmatch.fnmatchcase(comm.read_text().strip(), name):
+                found.append(int(comm.parent.name))
+    return found
+
+
 @contextlib.contextmanager
-def injecting(mnt: Mount, log: Path, calls: str, what: str, *options):
-    """Does @what to @calls of the running daemon until the block ends, `when` counting from here; yields @log."""
+def injecting(mnt: Mount, log: Path, calls: str, what: str, *options, only: str | None = None):
+    """Does @what to @calls of the running daemon, or of its threads of the name @only, until the block ends, `when`
+    counting from here; yields @log.
+    """
     log.write_text("")
+    which = [f"--attach={thread}" for thread in threads(mnt, only)] if only else ["-f", f"--attach={mnt.pid}"]
     tracer = subprocess.Popen(
-        ["strace", "-f", "-qq", "-o", log, f"--trace={calls}", f"--inject={calls}:{what}"]
-        + [*options, f"--attach={mnt.pid}"],
+        ["strace", "-qq", "-o", log, f"--trace={calls}", f"--inject={calls}:{what}", *options, *which],
         stdin=subprocess.DEVNULL,
     )
     try:
-        wait_until(lambda: is_traced(mnt.pid, tracer), "strace to have all threads of the daemon")
+        wait_until(lambda: is_traced(mnt, tracer, only), "strace to have these threads of the daemon")
         yield log
     finally:
         tracer.kill()  # what it traces goes on, undelayed
@@ -63,10 +76,10 @@ def held_up(mnt: Mount, log: Path, call: str, *options):
     return injecting(mnt, log, call, "delay_enter=1000s", *options)
 
 
-def is_traced(pid: int, tracer: subprocess.Popen) -> bool:
+def is_traced(mnt: Mount, tracer: subprocess.Popen, only: str | None) -> bool:
     assert tracer.poll() is None, "strace ended"
-    threads = Path(f"/proc/{pid}/task").glob("*/status")
-    return all(f"TracerPid:\t{tracer.pid}\n" in status.read_text() for status in threads)
+    found = [Path(f"/proc/{mnt.pid}/task/{thread}/status") for thread in threads(mnt, only or "*")]
+    return bool(found) and all(f"TracerPid:\t{tracer.pid}\n" in status.read_text() for status in found)
 
 
 def is_held_up(log: Path, call: str) -> bool:
