@@ -95,6 +95,7 @@ static struct core *core_new(struct store *store, const struct core_options *opt
 	atomic_store(&c->features, opt->features ? opt->features : "");
 	lock_init(&c->busy_lock, LOCK_QUEUE);
 	lock_cond_init(&c->busy_none);
+	owed_init(&c->owed);
 	pins_init(&c->pins);
 	pins_init(&c->regained);
 	gc_service_init(c);
@@ -257,6 +258,7 @@ void core_shutdown(struct core *c)
 	wait_idle(c);
 	if (again)
 		return;
+	owed_wait(&c->owed);
 	end_sessions(c);
 	housekeeper_stop(c);
 	events_end(c);
@@ -275,6 +277,7 @@ void core_free(struct core *c)
 	verify_fini(c);
 	pins_fini(&c->regained);
 	pins_fini(&c->pins);
+	owed_fini(&c->owed);
 	gc_service_fini(c);
 	store_close(c->store);
 	pthread_cond_destroy(&c->busy_none);

@@ -12,6 +12,7 @@
 #include "core/lease.h"
 #include "core/metrics_impl.h"
 #include "core/notifier.h"
+#include "core/owed.h"
 #include "core/pins.h"
 #include "core/pool.h"
 #include "core/pulse_impl.h"
@@ -53,6 +54,7 @@ struct core {
 	struct space space;
 	struct generation_clock generation; /* the housekeeper's */
 	struct pulse_clock pulse;
+	struct owed owed;
 	struct session_table sessions;
 	struct lease_table leases;
 	struct event_hub events;

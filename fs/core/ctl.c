@@ -138,6 +138,12 @@ static void blame(struct ctl *ctl, uint64_t end, int err)
 }
 
 /* Lock held. */
+static void note_owed(struct ctl *ctl)
+{
+	owed_note(&ctl->c->owed, &ctl->owes, ctl->out_len > ctl->out_at && !ctl->closed);
+}
+
+/* Lock held. */
 static void queue_line(struct ctl *ctl, const char *s, size_t len)
 {
 	if (ctl->out_at) {
@@ -152,6 +158,7 @@ static void queue_line(struct ctl *ctl, const char *s, size_t len)
 	memcpy(ctl->out + ctl->out_len, s, len);
 	ctl->out[ctl->out_len + len] = '\n';
 	ctl->out_len += len + 1;
+	note_owed(ctl);
 }
 
 /* Lock held. */
@@ -340,7 +347,7 @@ static bool take_read(struct ctl *ctl, struct answered *a)
 	ctl->out_at += a->len;
 	if (ctl->out_at == ctl->out_len)
 		ctl->out_at = ctl->out_len = 0;
-	return true;
+	return true; /* what is owed is noted when the reader has it */
 }
 
 static void answer_reads(struct ctl *ctl)
@@ -355,6 +362,9 @@ static void answer_reads(struct ctl *ctl)
 		if (!some)
 			return;
 		a.p->read_done(a.p->arg, 0, a.data, a.len);
+		lock_take(&ctl->lock);
+		note_owed(ctl);
+		lock_drop(&ctl->lock);
 		free(a.data);
 		free(a.p);
 	}
@@ -589,6 +599,7 @@ void ctl_close(struct ctl *ctl)
 
 	lock_take(&ctl->lock);
 	ctl->closed = true;
+	note_owed(ctl);
 	left = ctl->put ? 0 : ctl->in_len;
 	lock_drop(&ctl->lock);
 	if (left)

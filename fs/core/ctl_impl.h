@@ -45,6 +45,7 @@ struct ctl {
 	bool busy;     /* a line is being executed, or payload taken */
 	bool deferred; /* that line waits for others: writes do not wait for it, reads do */
 	bool closed;
+	bool owes;	 /* there is something to read: see owed.h */
 	bool written;	 /* something was written at all */
 	bool flooded;	 /* more replies wait than anybody will read: nothing is taken any more */
 	bool dead;	 /* a put of unknown size: what follows cannot be understood */
