@@ -105,10 +105,6 @@ static int add_one(struct mount_options *m, const char *opt, bool sloppy)
 		return set_timeout(m, opt + strlen(TIMEOUT_KEY));
 	if (!*opt || strncmp(opt, "x-", 2) == 0 || strncmp(opt, "X-", 2) == 0)
 		return 0;
-	if (strcmp(opt, "remount") == 0) {
-		m->remount = true;
-		return 0;
-	}
 	if (has_value ? is_in(opt, len, dropped_with_value, COUNT(dropped_with_value)) :
 			is_in(opt, len, dropped, COUNT(dropped)))
 		return 0;
@@ -118,12 +114,28 @@ static int add_one(struct mount_options *m, const char *opt, bool sloppy)
 	return unknown(opt, len, sloppy);
 }
 
+static bool has_remount(const char *list)
+{
+	static const char word[] = "remount";
+	size_t len = sizeof(word) - 1;
+
+	for (const char *p = list; (p = strstr(p, word)); p += len)
+		if ((p == list || p[-1] == ',') && (!p[len] || p[len] == ','))
+			return true;
+	return false;
+}
+
 int mount_options_add(struct mount_options *m, const char *list, bool sloppy)
 {
 	auto_free char *copy = strdup(list);
 	char *rest = copy, *opt;
 	int err = copy ? 0 : -ENOMEM;
 
+	/* mount(8) adds what the kernel shows of the mount, such as user_id=0: the refusal is what matters. */
+	if (has_remount(list)) {
+		m->remount = true;
+		return 0;
+	}
 	while (!err && (opt = strsep(&rest, ",")))
 		err = add_one(m, opt, sloppy);
 	return err;

@@ -6,10 +6,12 @@
  * thread or database connection. The parent waits until the child has handled the kernel's INIT,
  * sees for itself that the mount answers (the daemon never touches its own mount), and leaves; if
  * it does not come to that, the child has said why on the same stderr, and its exit status becomes
- * the parent's.
+ * the parent's. Beside the child waits a guard (guard.h), so that the mount of a daemon that was killed
+ * can be mounted again.
  */
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "fuse/guard.h"
 #include "fuse/notify_socket.h"
 #include "fuse/options.h"
 #include "fuse/serve.h"
@@ -67,8 +69,10 @@ static void on_ready(void *arg)
 	}
 	leave_terminal();
 	log_info("mounted at %s", st->mountpoint);
-	if (write(st->ready_fd, "", 1) != 1)
-		log_warning("the process that started this daemon is gone");
+	if (write(st->ready_fd, "", 1) != 1) {
+		log_warning("the process that started this daemon has given up: ending");
+		kill(getpid(), SIGTERM);
+	}
 	close(st->ready_fd);
 }
 
@@ -100,12 +104,19 @@ static int run(const struct options *o, const struct serve_place *place)
 	return serve(o, place, &err) < 0 ? fail(&err) : EXIT_SUCCESS;
 }
 
-static int daemon_main(const struct options *o, const struct serve_place *place)
+static int daemon_main(const struct options *o, const struct serve_place *place, char **argv)
 {
+	struct guard guard;
+	int status;
+
 	setsid();
 	if (chdir("/") < 0)
 		perror(NAME ": /");
-	return run(o, place);
+	guard = guard_start(place->mountpoint, o->store, argv);
+	log_to_both(NAME);
+	status = run(o, place);
+	guard_dismiss(guard);
+	return status;
 }
 
 /* The mount must answer somebody who is not the daemon. */
@@ -157,7 +168,7 @@ static int run_in_foreground(const struct options *o, struct serve_place *place,
 	return status;
 }
 
-static int start(const struct options *o, struct serve_place *place)
+static int start(const struct options *o, struct serve_place *place, char **argv)
 {
 	struct startup st = { .foreground = o->foreground,
 			      .ready_fd = -1,
@@ -184,7 +195,7 @@ static int start(const struct options *o, struct serve_place *place)
 	if (child == 0) {
 		close(fds[0]);
 		st.ready_fd = fds[1];
-		return daemon_main(o, place);
+		return daemon_main(o, place, argv);
 	}
 	close(fds[1]);
 	status = wait_until_ready(child, fds[0], place->mountpoint);
@@ -211,9 +222,12 @@ int main(int argc, char **argv)
 		} else if (stale_resolve(o.mountpoint, &mountpoint, &err) < 0) {
 			status = fail(&err);
 		} else {
+			/* Relative to what, the mount's source would not say. */
+			if (*o.store != '/')
+				o.store = store;
 			place.store = store;
 			place.mountpoint = mountpoint;
-			status = start(&o, &place);
+			status = start(&o, &place, argv);
 		}
 	}
 	options_fini(&o);

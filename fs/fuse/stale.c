@@ -182,6 +182,30 @@ static bool is_source_of(const char *source, const char *path)
 	return len == all || (*source != '/' && path[all - len - 1] == '/');
 }
 
+static const char *without_mark(const char *source)
+{
+	size_t len = strlen(STALE_MARK);
+
+	return strncmp(source, STALE_MARK, len) == 0 ? source + len : source;
+}
+
+/* By another name: through a symbolic link. */
+static bool leads_to(const char *source, const char *path)
+{
+	auto_free char *real = *source == '/' ? realpath(source, NULL) : NULL;
+
+	return real && strcmp(real, path) == 0;
+}
+
+static bool is_ours(const struct mount_name *m, const char *store, const char *store_path)
+{
+	const char *source = without_mark(m->source);
+
+	return strcmp(m->type, FSTYPE) == 0 &&
+	       (strcmp(source, store) == 0 || is_source_of(source, store_path) ||
+		leads_to(source, store_path));
+}
+
 int stale_clear(const char *mountpoint, const char *store, const char *store_path,
 		struct errmsg *err)
 {
@@ -194,8 +218,7 @@ int stale_clear(const char *mountpoint, const char *store, const char *store_pat
 		if (statfs(mountpoint, &st) == 0 || errno != ENOTCONN)
 			return 0;
 		e = find_mount(mountpoint, &m);
-		ours = !e && strcmp(m.type, FSTYPE) == 0 &&
-		       (strcmp(m.source, store) == 0 || is_source_of(m.source, store_path));
+		ours = !e && is_ours(&m, store, store_path);
 		if (!ours)
 			e = errmsg_set(err, -EBUSY,
 				       "%s is a dead mount of %s %s, not of this store: "
@@ -212,6 +235,16 @@ int stale_clear(const char *mountpoint, const char *store, const char *store_pat
 				      e;
 	}
 	return 0;
+}
+
+bool stale_is_of(const char *mountpoint, const char *source)
+{
+	struct mount_name m = { NULL, NULL };
+	bool is = find_mount(mountpoint, &m) == 0 && strcmp(m.type, FSTYPE) == 0 &&
+		  strcmp(m.source, source) == 0;
+
+	mount_name_fini(&m);
+	return is;
 }
 
 bool stale_is_mounted(const char *mountpoint)

@@ -3,14 +3,10 @@
 
 import os
 import subprocess
-from contextlib import contextmanager
-from pathlib import Path
 
 from fenceharness import *
 from fenceharness import kernel
-
-HELPER = build_dir() / "mount-helpers/mount.fencefs"
-INSTALLED = Path("/sbin/mount.fencefs")
+from mounting import HELPER, installed, new_store
 
 
 def helper(*args, rc=0, env=None):
@@ -28,23 +24,6 @@ def mounted(point) -> bool:
 def umount(point):
     """Waits for the daemon's end, too."""
     fence("umount", point)
-
-
-@contextmanager
-def installed():
-    """mount(8) looks for helpers in /sbin only."""
-    skip_unless(not os.path.lexists(INSTALLED), f"{INSTALLED} is there already")
-    INSTALLED.symlink_to(HELPER)
-    try:
-        yield
-    finally:
-        INSTALLED.unlink()
-
-
-def new_store(tmp, name="store"):
-    fence("init", tmp / name)
-    (tmp / "mnt").mkdir(exist_ok=True)
-    return tmp / name, tmp / "mnt"
 
 
 def test_options(tmp):
