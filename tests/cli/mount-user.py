@@ -25,6 +25,14 @@ def in_private(script, tmp, program=None, rc=0):
     return run("unshare", "--mount", "sh", "-ec", head + script, "sh", program or fencefs_program(), tmp, rc=rc)
 
 
+def daemon_pid(store) -> int:
+    return int((store / "lock").read_text().split()[0])
+
+
+def wait_for_end(store):
+    wait_until(lambda: kernel.states(daemon_pid(store)) in ([], ["Z"]), "the daemon's end")
+
+
 def with_fuse_conf(tmp, text) -> str:
     (tmp / "fuse.conf").write_text(text)
     return "mount --bind $T/fuse.conf /etc/fuse.conf\n"
@@ -50,7 +58,7 @@ def test_allow_other_is_explained(tmp, option, text):
 
 @skip_unless(has_fuse_conf, "no /etc/fuse.conf to put another in the place of")
 def test_allow_other_where_it_is_allowed(tmp):
-    new_store(tmp)
+    store, _ = new_store(tmp)
     script = f"""
         {USER} $F -o allow_other $S $M
         setpriv --reuid=65533 --regid=65533 --clear-groups ls -a $M
@@ -59,6 +67,7 @@ def test_allow_other_where_it_is_allowed(tmp):
     with kernel.fuse_device_for_all():
         done = in_private(with_fuse_conf(tmp, "mount_max = 1000\nuser_allow_other\n") + script, tmp)
     assert done.stdout.split() == [".", ".."], done
+    wait_for_end(store)
 
 
 def test_for_oneself_alone(tmp):
@@ -68,10 +77,9 @@ def test_for_oneself_alone(tmp):
     assert run("ls", point, uid=NOBODY).stdout == ""
     assert run("ls", point, uid=65533, rc=2).stderr.endswith("Permission denied\n")
     assert "allow_other" not in kernel.mount_at(point).options
-    pid = int((store / "lock").read_text().split()[0])
-    assert kernel.children(pid) == [], "no guard: it could not mount"
+    assert kernel.children(daemon_pid(store)) == [], "no guard: it could not mount"
     run("fusermount3", "-u", point, uid=NOBODY)
-    wait_until(lambda: kernel.states(pid) in ([], ["Z"]), "its end")
+    wait_for_end(store)
 
 
 def test_apparmor_is_hinted_at(tmp):
