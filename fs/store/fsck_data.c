@@ -87,7 +87,7 @@ static int read_file(int fd, const struct fsck_blob *b, int (*pace)(void *, int6
 		     struct blob_hash *out)
 {
 	auto_hash_state struct hash_state *h = hash_begin();
-	size_t room = b->size < (int64_t)PIECE ? (size_t)b->size + 1 : PIECE;
+	size_t room = b->size < (int64_t)PIECE ? (size_t)b->size : PIECE;
 	auto_free char *buf = malloc(room);
 	int64_t at = 0;
 

@@ -206,6 +206,33 @@ os.execv(sys.argv[1], sys.argv[1:])
 """
 
 
+def test_once_until_it_comes_from_the_disk_again(tmp):
+    store = Store(tmp / "s")
+    fill(store)
+    damage(store)
+    damage(store, "d/c")
+    mnt = store.mount("passthrough=on")
+    mnt.allow_log("is damaged")
+    file = file_of(store, "d/a", 2)
+
+    def read_often(log, then) -> int:
+        """How often d/a was read to be checked."""
+        before = len(calls(log))
+        for _ in range(20):
+            assert (mnt / "d/a").read_bytes() == content("d/a", 2, BIG)
+        (mnt / then).read_bytes()  # is checked after it
+        wait_marked(store, then)
+        return len(calls(log)) - before
+
+    with injecting(mnt, tmp / "log", "pread64", "delay_exit=1", "-P", file) as log:
+        first = read_often(log, "d/b")
+        evict(file)
+        again = read_often(log, "d/c")
+    assert first > 0 and again == first, (first, again)
+    mnt.unmount()
+    discard(store)
+
+
 def test_without_cachestat(tmp):
     """Kernels before 6.5 have mincore(2) only."""
     store = Store(tmp / "s")
@@ -253,7 +280,30 @@ def test_open_finds_it(tmp, passthrough, how):
             with open(session / "d/b", "r+b"):
                 raise AssertionError("it was copied")
         ctl.expect_ok("abort")
+    mnt.unmount()
+    fence("fsck", "--repair", "--yes", store, rc=0)
+    assert fsck(store, "--data", rc=0)[0] == []
+    mnt.start(f"passthrough={passthrough}")
+    expect_eio(mnt / "d/b")
+    assert (mnt / ".fence/versions/d/b/1").read_bytes() == content("d/b", 1, BIG)
+
+
+def test_store_on_overlayfs(tmp):
+    for name in ("lower", "upper", "work", "over"):
+        (tmp / name).mkdir()
+    what = ",".join(f"{name}dir={tmp / name}" for name in ("lower", "upper", "work"))
+    run("mount", "-t", "overlay", "overlay", "-o", what, tmp / "over")
+    store = Store(tmp / "over/s")
+    fill(store)
+    damage(store)
+    mnt = store.mount()
+    mnt.allow_log("is damaged")
+    assert (mnt / "d/b").read_bytes() == BAD
+    wait_marked(store)
+    expect_eio(mnt / "d/b")
+    mnt.unmount()
     discard(store)
+    run("umount", tmp / "over")
 
 
 def test_copy_for_a_write_finds_it(tmp):
