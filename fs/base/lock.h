@@ -17,7 +17,7 @@
  * LOCK_QUEUE     queues of committer, sealers, notifier
  *                nothing but list work
  * LOCK_READERS   the pool of read-only connections
- *                nothing but list work
+ *                nothing but list work, and reading what an idle one has counted
  * LOCK_PINS      the table of content that gc leaves alone
  *                nothing but table work
  * LOCK_LOG       nothing yet

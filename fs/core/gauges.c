@@ -5,6 +5,7 @@
 #include "core/core_impl.h"
 #include "store/damaged.h"
 #include "store/generation.h"
+#include "store/policy.h"
 #include "store/record.h"
 #include "store/store.h"
 
@@ -26,6 +27,7 @@ const struct problem_kind problem_kinds[PROBLEMS] = {
 	[PROBLEM_DISK_FULL] = { "disk_full", true, "free space where the store is, or fence gc" },
 	[PROBLEM_DISK_NEARLY_FULL] = { "disk_nearly_full", false,
 				       "free space where the store is, or fence gc" },
+	[PROBLEM_QUOTA] = { "quota_nearly_reached", false, "fence gc, or fence policy --max-size" },
 	[PROBLEM_RESTORED] = { "store_restored_from_older_copy", false,
 			       "fence gc removes nothing until --after-restore" },
 	[PROBLEM_WAL_LARGE] = { "wal_large", false, "what reads the database for so long?" },
@@ -54,6 +56,8 @@ static void find_problems(struct core *c, bool is_restored, struct gauges *g)
 	g->has_problem[PROBLEM_DISK_FULL] = full;
 	g->has_problem[PROBLEM_DISK_NEARLY_FULL] =
 		!full && is_short(&g->fs, NEARLY_FULL_PERCENT, NEARLY_FULL_BYTES);
+	g->has_problem[PROBLEM_QUOTA] =
+		g->quota_used > g->quota / 100 * (100 - NEARLY_FULL_PERCENT) && g->quota;
 	g->has_problem[PROBLEM_RESTORED] = is_restored;
 	g->has_problem[PROBLEM_WAL_LARGE] = g->wal_bytes > WAL_LARGE;
 	g->has_problem[PROBLEM_GC_FAILED] = atomic_load(&c->metrics.gc_ended) &&
@@ -84,6 +88,8 @@ int gauges_read(struct core *c, struct db *db, struct gauges *out)
 		err = 0;
 	if (!err)
 		err = damaged_count(db, &g.damaged);
+	if (!err)
+		err = quota_get(db, &g.quota, &g.quota_used);
 	if (!err)
 		err = generation_is_restored(c->store, db, &is_restored);
 	if (!err)

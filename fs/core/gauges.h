@@ -17,6 +17,7 @@ enum problem {
 	PROBLEM_DAMAGED,
 	PROBLEM_DISK_FULL,
 	PROBLEM_DISK_NEARLY_FULL,
+	PROBLEM_QUOTA,
 	PROBLEM_RESTORED,
 	PROBLEM_WAL_LARGE,
 	PROBLEM_GC_FAILED,
@@ -34,6 +35,7 @@ extern const struct problem_kind problem_kinds[PROBLEMS];
 struct gauges {
 	int64_t revision, tokens;
 	int64_t damaged;
+	int64_t quota, quota_used; /* bytes; quota 0: none */
 	int64_t database_bytes, wal_bytes;
 	int64_t cache_hits, cache_misses;
 	int64_t sessions, leases, waiting, in_progress;

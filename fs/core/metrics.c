@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-/* Those that the control protocol names; all others are counted as EIO is. */
+/* Those that the control protocol names; all others are counted behind them. */
 static const int errnos[] = {
 	EIO,	EACCES,	  EALREADY, EBUSY,     ECANCELED, EDQUOT, EEXIST,    EINVAL,	 EISDIR,
 	ENOENT, EMSGSIZE, ENOBUFS,  ENOSPC,    ENOTDIR,	  EPERM,  ENOTEMPTY, EOPNOTSUPP, EROFS,
@@ -17,7 +17,7 @@ static const int errnos[] = {
 
 #define N_ERRNOS ((int)(sizeof(errnos) / sizeof(errnos[0])))
 
-_Static_assert(N_ERRNOS <= METRIC_ERRNOS_MAX, "room for each");
+_Static_assert(N_ERRNOS < METRIC_ERRNOS_MAX, "room for each");
 
 void metrics_init(struct metrics *m)
 {
@@ -63,10 +63,10 @@ void metrics_commit(struct metrics *m, enum commit_verb verb, int err, bool repl
 
 void metrics_refusal(struct metrics *m, int err)
 {
-	int i = N_ERRNOS - 1;
+	int i = 0;
 
-	while (i > 0 && errnos[i] != err)
-		i--;
+	while (i < N_ERRNOS && errnos[i] != err)
+		i++;
 	metric_add(&m->refusals[i], 1);
 }
 
@@ -80,6 +80,8 @@ void metrics_request(struct metrics *m, int verb, int err)
 
 const char *metrics_errno_name(int i)
 {
+	if (i == N_ERRNOS)
+		return "other";
 	return i < N_ERRNOS ? errname(errnos[i]) : NULL;
 }
 

@@ -37,12 +37,15 @@ enum family {
 	SESSIONS_OPENED,
 	SESSIONS_ENDED,
 	DAMAGED,
+	CHECKS,
 	DATABASE_BYTES,
 	WAL_BYTES,
 	CACHE_HITS,
 	CACHE_MISSES,
 	DISK_FREE,
 	DISK_SIZE,
+	QUOTA,
+	QUOTA_USED,
 	CONTENT,
 	CONTENT_BYTES,
 	SPACE_TIME,
@@ -113,6 +116,9 @@ static const struct metric families[FAMILIES] = {
 	[DAMAGED] = { "fencefs_damaged_contents",
 		      "Contents that are known to be damaged and are not handed out.",
 		      METRIC_GAUGE },
+	[CHECKS] = { "fencefs_checks_total",
+		     "Files that were to be compared with their hash after they were read, by result.",
+		     METRIC_COUNTER },
 	[DATABASE_BYTES] = { "fencefs_database_bytes", "Size of meta.db without its WAL.",
 			     METRIC_GAUGE },
 	[WAL_BYTES] = { "fencefs_wal_bytes", "Size of the file of the write-ahead log.",
@@ -125,6 +131,11 @@ static const struct metric families[FAMILIES] = {
 			"Space left to us in the file system that the store is on.", METRIC_GAUGE },
 	[DISK_SIZE] = { "fencefs_filesystem_size_bytes",
 			"Size of the file system that the store is on.", METRIC_GAUGE },
+	[QUOTA] = { "fencefs_quota_bytes",
+		    "How large contents may grow, as fence policy sets it; 0: no limit.",
+		    METRIC_GAUGE },
+	[QUOTA_USED] = { "fencefs_quota_used_bytes",
+			 "What of that is used; 0 where there is no limit.", METRIC_GAUGE },
 	[CONTENT] = { "fencefs_contents",
 		      "Contents by what needs them, as of fencefs_contents_timestamp_seconds.",
 		      METRIC_GAUGE },
@@ -276,15 +287,21 @@ static void write_contents(const struct gauges *g, struct metric_text *t)
 	one_time(t, SPACE_TOOK, g->space.took);
 }
 
-static void write_store(const struct gauges *g, struct metric_text *t)
+static void write_store(struct core *c, const struct gauges *g, struct metric_text *t)
 {
+	static const char *const endings[CHECK_ENDINGS] = { "good", "damaged", "memory",
+							    "unfinished", "left_out" };
+
 	one(t, DAMAGED, g->damaged);
+	by_name(t, CHECKS, "result", endings, c->metrics.checks, CHECK_ENDINGS);
 	one(t, DATABASE_BYTES, g->database_bytes);
 	one(t, WAL_BYTES, g->wal_bytes);
 	one(t, CACHE_HITS, g->cache_hits);
 	one(t, CACHE_MISSES, g->cache_misses);
 	one(t, DISK_FREE, (int64_t)(g->fs.f_bavail * g->fs.f_frsize));
 	one(t, DISK_SIZE, (int64_t)(g->fs.f_blocks * g->fs.f_frsize));
+	one(t, QUOTA, g->quota);
+	one(t, QUOTA_USED, g->quota_used);
 	write_contents(g, t);
 }
 
@@ -324,7 +341,7 @@ int metrics_write(struct core *c, struct metric_text *out)
 	write_commits(c, out);
 	write_requests(c, &g, out);
 	write_owners(c, &g, out);
-	write_store(&g, out);
+	write_store(c, &g, out);
 	write_gc(c, out);
 	return out->failed ? -ENOMEM : 0;
 }

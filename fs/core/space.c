@@ -11,8 +11,9 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
-#define REST_FACTOR 100 /* of the time that it took */
+#define REST_FACTOR 100 /* of the time that it took a processor */
 #define REST_MIN_NS INT64_C(15000000000)
 
 _Static_assert(sizeof(struct space_result) % sizeof(int64_t) == 0, "copied as words");
@@ -58,6 +59,15 @@ static int measure(struct core *c, struct space_result *r)
 	return err;
 }
 
+/* What this thread has used, not how long it had to wait for its turn. */
+static int64_t processor_ns(void)
+{
+	struct timespec t = { 0 };
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
 static void *space_main(void *arg)
 {
 	struct core *c = arg;
@@ -71,7 +81,7 @@ static void *space_main(void *arg)
 		publish(&c->space, &r);
 	else if (err != -EINTR)
 		log_warning("cannot add up what takes the space: %s", errname(err));
-	rest = r.took * REST_FACTOR;
+	rest = processor_ns() * REST_FACTOR;
 	atomic_store(&c->space.due, io_boot_ns() + (rest > REST_MIN_NS ? rest : REST_MIN_NS));
 	atomic_store(&c->space.is_running, false);
 	core_busy_end(c);

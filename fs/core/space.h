@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the bytes of the store are for, as it was a while ago. Adding it up reads whole tables (seconds
- * for a million files), so a thread of the lowest priority does that, not more often than it takes a
- * hundredth of the time, and only if somebody wants to know. For this layer only.
+ * for a million files), so a thread of the lowest priority does that, for a hundredth of a processor's
+ * time at most, and only if somebody wants to know. For this layer only.
  */
 #ifndef FENCE_CORE_SPACE_H
 #define FENCE_CORE_SPACE_H

@@ -212,6 +212,9 @@ static void write_space(const struct gauges *g, FILE *f)
 	line(f, "", "database %10s and %s of WAL", size_of(g->database_bytes).s,
 	     size_of(g->wal_bytes).s);
 	line(f, "", "free     %10s of %s", size_of(free).s, size_of(size).s);
+	if (g->quota)
+		line(f, "", "quota    %10s of %s used", size_of(g->quota_used).s,
+		     size_of(g->quota).s);
 }
 
 static void write_health(const struct gauges *g, FILE *f)

@@ -120,3 +120,17 @@ int quota_check(struct db *db)
 		return err == -ENOENT ? -EUCLEAN : err;
 	return total > limit ? -ENOSPC : 0;
 }
+
+int quota_get(struct db *db, int64_t *out_limit, int64_t *out_used)
+{
+	int64_t limit, used = 0;
+	int err = get(db, POLICY_MAX_SIZE, &limit);
+
+	if (!err && limit)
+		err = get(db, TOTAL, &used);
+	if (err)
+		return err;
+	*out_limit = limit;
+	*out_used = used;
+	return 0;
+}

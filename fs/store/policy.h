@@ -29,5 +29,7 @@ int policy_set(struct db *db, const struct policy *p);
 int quota_add(struct db *db, int64_t bytes);
 /* -ENOSPC: the total, with what this transaction has added, is above the limit. */
 int quota_check(struct db *db);
+/* The limit and that total, both 0 where there is no limit. From any connection. */
+int quota_get(struct db *db, int64_t *out_limit, int64_t *out_used);
 
 #endif

@@ -3,6 +3,7 @@
 
 import os
 import re
+import shutil
 import sys
 
 from fenceharness import *
@@ -127,6 +128,46 @@ def test_check_of_a_disk_that_fills_up(tmp):
         (disk / "ballast").unlink()
         check(mnt.path)
         mnt.unmount()
+
+
+def test_check_of_a_quota(mnt):
+    with mnt.ctl() as ctl:
+        ctl.expect_ok("policy", max_size=100_000)
+        put(mnt, "a", b"x" * 90_000, 5)
+        check(mnt.path)
+        put(mnt, "b", b"x" * 6_000, 5)
+        assert ": quota nearly reached | " in check(mnt.path, 1)
+        now = values((mnt / ".fence/metrics").read_text())
+        assert (now["fencefs_quota_bytes"], now["fencefs_quota_used_bytes"]) == (100_000, 96_000)
+        assert re.search(r"^ +quota +94 KiB of 98 KiB used$", fence("status", mnt).out, re.M)
+        ctl.expect_ok("policy", max_size=0)
+    check(mnt.path)
+
+
+def test_check_of_a_gc_that_failed(tmp, mnt):
+    mnt.allow_log("gc:")
+    put(mnt, "a", b"x" * 50_000, 5)
+    with injecting(mnt, tmp / "strace", "getdents64", "error=EIO"):
+        assert fence("gc", mnt, rc=None).rc != 0
+    assert ": gc failed | " in check(mnt.path, 1)
+    assert values((mnt / ".fence/metrics").read_text())['fencefs_gc_runs_total{result="failed"}'] == 1
+    fence("gc", mnt)
+    check(mnt.path)
+
+
+def test_check_of_a_restored_database(store, tmp):
+    mnt = store.mount()
+    put(mnt, "a", b"x", 5)
+    mnt.unmount()
+    shutil.copy(store.path / "meta.db", tmp / "older")
+    mnt.start()
+    put(mnt, "b", b"x" * 50_000, 5)
+    mnt.unmount()
+    shutil.copy(tmp / "older", store.path / "meta.db")
+    mnt.start()
+    assert ": store restored from older copy | " in check(mnt.path, 1)
+    fence("gc", "--after-restore", "--grace", "0", mnt)
+    check(mnt.path)
 
 
 def test_json(mnt):

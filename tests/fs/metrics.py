@@ -305,6 +305,9 @@ def test_what_is_no_request(mnt, ctl):
             refusals("EINVAL"): 1,
             refusals("EMSGSIZE"): 1,
         }
+    with moves(mnt) as count:
+        ctl.expect_err("EPROTONOSUPPORT", "hello", proto=2)
+        count |= {requests("hello", "err"): 1, refusals("other"): 1}
 
 
 @mount_options("passthrough=on", "passthrough=off")
