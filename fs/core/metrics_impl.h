@@ -39,6 +39,14 @@ enum session_ending {
 	SESSION_END_ABORTED,
 	SESSION_ENDINGS
 };
+enum check_ending {
+	CHECK_GOOD,
+	CHECK_DAMAGED,
+	CHECK_MEMORY,	  /* the page cache was wrong, the disk is right */
+	CHECK_UNFINISHED, /* an error of ours, or the end of the daemon */
+	CHECK_LEFT_OUT,	  /* too many were waiting */
+	CHECK_ENDINGS
+};
 enum gc_ending { GC_RUN_OK, GC_RUN_STOPPED, GC_RUN_FAILED, GC_ENDINGS };
 
 struct metrics {
@@ -56,6 +64,7 @@ struct metrics {
 	_Atomic int64_t open_conversations;
 	metric_counter requests[METRIC_VERBS_MAX][2]; /* by verb; answered ok, err */
 	metric_counter refusals[METRIC_ERRNOS_MAX];
+	metric_counter checks[CHECK_ENDINGS]; /* of verify.h */
 	metric_counter gc_runs[GC_ENDINGS], gc_removed, gc_removed_bytes;
 	_Atomic int64_t gc_ended; /* wall clock, ns; 0: none yet */
 	_Atomic int64_t gc_last;  /* enum gc_ending of that one */
