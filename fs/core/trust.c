@@ -166,6 +166,8 @@ static void mark_done(struct core *c, struct job *j)
 		answer(m->call, m, j->err);
 	else
 		tell(m, j->err);
+	if (m->why)
+		metric_add(&c->metrics.checks[j->err ? CHECK_UNFINISHED : CHECK_DAMAGED], 1);
 	free(m);
 	core_busy_end(c);
 }

@@ -122,8 +122,10 @@ void verify_closed(struct core *c, int fd, const struct verify_file *f)
 	if (atomic_load(&v->stop) || is_known(v, &f->id) || !is_cached(fd, f))
 		return;
 	verify_sealed(c, &f->id); /* so that it waits once only */
-	if (!give(v, f))
-		forget(v, &f->id);
+	if (give(v, f))
+		return;
+	forget(v, &f->id);
+	metric_add(&c->metrics.checks[CHECK_LEFT_OUT], 1);
 }
 
 /* -------------------------------------------------------------------------- the thread */
@@ -164,24 +166,33 @@ static int look(struct core *c, const struct verify_file *f, bool is_cached,
 	return fsck_read(c->store, &b, pace, &c->verifier, out_state, &disk);
 }
 
-/* What the cache has may be wrong where the disk is right; then the cache is what goes. */
-static void judge(struct core *c, const struct verify_file *f)
+/*
+ * What the cache has may be wrong where the disk is right; then the cache is what goes. CHECK_ENDINGS: how it ends is known when it has
+ * been marked.
+ */
+static enum check_ending judge(struct core *c, const struct verify_file *f)
 {
 	enum fsck_state cached, state;
 	int err = look(c, f, true, &cached);
 
 	if (!err && cached == FSCK_GOOD)
-		return;
+		return CHECK_GOOD;
 	if (!err)
 		err = look(c, f, false, &state);
 	forget(&c->verifier, &f->id);
-	if (!err && state != FSCK_GOOD)
-		trust_lost(c, f, say(state));
-	else if (!err)
+	if (err) {
+		if (err != -ECANCELED)
+			log_warning("blob %s cannot be checked: %s", blob_hex(f->id.b).s,
+				    errname(err));
+		return CHECK_UNFINISHED;
+	}
+	if (state == FSCK_GOOD) {
 		log_warning("blob %s was wrong in memory and is right on the disk: %s",
 			    blob_hex(f->id.b).s, say(cached));
-	else if (err != -ECANCELED)
-		log_warning("blob %s cannot be checked: %s", blob_hex(f->id.b).s, errname(err));
+		return CHECK_MEMORY;
+	}
+	trust_lost(c, f, say(state));
+	return CHECK_ENDINGS;
 }
 
 static void *verify_main(void *arg)
@@ -193,13 +204,16 @@ static void *verify_main(void *arg)
 	priority_lower();
 	for (;;) {
 		struct verify_file f;
+		enum check_ending how;
 
 		while (sem_wait(&v->ready) < 0) /* EINTR */
 			;
 		if (atomic_load(&v->stop))
 			return NULL;
 		f = take(v);
-		judge(c, &f);
+		how = judge(c, &f);
+		if (how != CHECK_ENDINGS)
+			metric_add(&c->metrics.checks[how], 1);
 	}
 }
 

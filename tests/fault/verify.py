@@ -5,6 +5,7 @@ import contextlib
 import errno
 import mmap
 import os
+import re
 import sys
 
 from fenceharness import *
@@ -60,6 +61,12 @@ def check_found(mnt: Mount, store: Store):
         assert name == "d/b" or (mnt / name).read_bytes() == data, name
     assert (mnt / ".fence/versions/d/b/1").read_bytes() == content("d/b", 1, BIG)
     expect_one(fsck(mnt)[0], "marked", "d/b", 2)
+
+
+def checks(mnt: Mount, result: str) -> int:
+    """So many files were compared with their hash, with this result."""
+    found = re.search(rf'^fencefs_checks_total{{result="{result}"}} (\d+)$', (mnt / ".fence/metrics").read_text(), re.M)
+    return int(found[1])
 
 
 def told(mnt: Mount, what: str) -> list[str]:
@@ -186,6 +193,8 @@ def test_partial_read_is_no_full_read(tmp, passthrough):
     (mnt / "d/b").read_bytes()  # waits behind it, if it waits
     wait_marked(store)
     assert not is_marked(store, "large", 1) and "large" not in mnt.log()
+    wait_until(lambda: checks(mnt, "damaged") == 1, "the count")
+    assert checks(mnt, "good") == 0
     (mnt / "large").read_bytes()
     wait_marked(store, "large", 1)
     discard(store)
@@ -229,6 +238,7 @@ def test_once_until_it_comes_from_the_disk_again(tmp):
         evict(file)
         again = read_often(log, "d/c")
     assert first > 0 and again == first, (first, again)
+    assert checks(mnt, "good") == checks(mnt, "damaged") == 2
     mnt.unmount()
     discard(store)
 
@@ -465,7 +475,7 @@ def test_beside_gc(tmp, passthrough):
     for child in children:
         assert child.result(200) > 1000
     assert not store.query("SELECT 1 FROM setting WHERE name LIKE 'damaged/%'")
-    assert not told(mnt, "blob")
+    assert not told(mnt, "blob") and checks(mnt, "good") > 0 and checks(mnt, "damaged") == 0
     fsck(mnt, "--data", rc=0)
 
 
