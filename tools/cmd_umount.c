@@ -111,13 +111,18 @@ struct daemon {
 	int fd;		   /* owned; a pidfd of it, -1: none */
 };
 
-/* A relative @store was relative to a directory that nobody knows any more. */
-static struct daemon daemon_of(const char *store)
+/*
+ * Who serves @store at @mountpoint. After a crash it may be served at another place, and the dead mount
+ * is nobody's. A relative @store was relative to a directory that nobody knows any more.
+ */
+static struct daemon daemon_of(const char *store, const char *mountpoint)
 {
 	struct daemon d = { .store = store, .fd = -1 };
-	char point[PATH_MAX + 1];
+	char point[PATH_MAX + 1] = "";
 
 	if (store[0] != '/' || store_holder(store, &d.pid, point) < 0)
+		d.pid = 0;
+	if (*point && strcmp(point, mountpoint) != 0)
 		d.pid = 0;
 	if (d.pid > 0)
 		d.fd = (int)syscall(SYS_pidfd_open, d.pid, 0);
@@ -167,7 +172,7 @@ static int run(const struct args *a)
 	/* We need not be the one who keeps it busy. */
 	if (chdir("/") < 0)
 		return report_errno(a, "/", errno);
-	daemon = daemon_of(row->source);
+	daemon = daemon_of(row->source, point);
 	end = daemon.fd;
 	r = unmount(point, args_has(a, "lazy"));
 	if (r < 0)

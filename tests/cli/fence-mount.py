@@ -168,6 +168,13 @@ def test_umount_of_a_dead_mount(mnt):
     assert not is_mounted(mnt.path)
 
 
+def test_umount_of_a_dead_mount_while_the_store_is_served_elsewhere(mnt):
+    mnt.kill()
+    other = mnt.store.mount()
+    fence("umount", mnt.path)
+    assert not is_mounted(mnt.path) and other.is_mounted() and other.daemon.is_alive()
+
+
 def daemons_at(point) -> list[int]:
     pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
     return [pid for pid in pids if kernel.command(pid).endswith(f" {point}")]
