@@ -249,7 +249,8 @@ static int mount_it(const struct helper *h)
 		return STATUS_SYSTEM;
 	}
 	if (pid == 0) {
-		setpgid(0, 0); /* the daemon that it starts is in it too, until it answers */
+		/* So that it can be ended; a daemon whose starter has ended ends, too. */
+		setpgid(0, 0);
 		sigprocmask(SIG_UNBLOCK, &set, NULL);
 		run_daemon(h);
 	}

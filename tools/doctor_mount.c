@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /*
@@ -48,11 +49,26 @@ static int is_immutable(const char *mount)
 	return (flags & FS_IMMUTABLE_FL) != 0;
 }
 
+static void check_alive(struct doctor *d, const char *mount)
+{
+	auto_buf struct buf shown = { 0 }, remedy = { 0 };
+	struct statfs st;
+
+	if (statfs(mount, &st) == 0 || errno != ENOTCONN)
+		return;
+	display_name(&shown, mount);
+	buf_printf(&remedy, "mount it again, there is nothing to be unmounted before: mount %s",
+		   shown.s);
+	doctor_say(d, DOCTOR_MISSING, "mount", remedy.s,
+		   "the daemon of the mount at %s has died: nothing can be read there", shown.s);
+}
+
 void doctor_mount(struct doctor *d, const char *mount)
 {
 	auto_buf struct buf shown = { 0 }, remedy = { 0 };
 	int r = mount[0] == '/' && mount[1] ? is_immutable(mount) : -EINVAL;
 
+	check_alive(d, mount);
 	display_name(&shown, mount);
 	buf_printf(&remedy, "fence umount %s; chattr +i %s; and mount it again", shown.s, shown.s);
 	if (r == 1)

@@ -2,6 +2,7 @@
 #include "mount_table.h"
 
 #include "base/cleanup.h"
+#include "base/dead_mark.h"
 #include "buf.h"
 
 #include <errno.h>
@@ -76,8 +77,8 @@ bool mount_row_parse(char *line, struct mount_row *out)
 	out->dev = makedev(major, minor);
 	out->root = unescaped(head[3]);
 	out->point = unescaped(head[4]);
-	out->source = unescaped(tail[1]);
 	out->is_fencefs = is_fencefs_type(tail[0], tail[2]);
+	out->source = unescaped(out->is_fencefs ? dead_mark_skip(tail[1]) : tail[1]);
 	return true;
 }
 

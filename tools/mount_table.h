@@ -12,7 +12,7 @@ struct mount_row {
 	dev_t dev;
 	char *root;   /* what of the file system is mounted; "/" is all */
 	char *point;  /* where */
-	char *source; /* for fencefs: the store, as it was given */
+	char *source; /* for fencefs: the store, as it was given, also of a dead mount */
 	bool is_fencefs;
 };
 

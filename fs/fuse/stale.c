@@ -6,6 +6,7 @@
 #include "fuse/stale.h"
 
 #include "base/cleanup.h"
+#include "base/dead_mark.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -182,13 +183,6 @@ static bool is_source_of(const char *source, const char *path)
 	return len == all || (*source != '/' && path[all - len - 1] == '/');
 }
 
-static const char *without_mark(const char *source)
-{
-	size_t len = strlen(STALE_MARK);
-
-	return strncmp(source, STALE_MARK, len) == 0 ? source + len : source;
-}
-
 /* By another name: through a symbolic link. */
 static bool leads_to(const char *source, const char *path)
 {
@@ -199,7 +193,7 @@ static bool leads_to(const char *source, const char *path)
 
 static bool is_ours(const struct mount_name *m, const char *store, const char *store_path)
 {
-	const char *source = without_mark(m->source);
+	const char *source = dead_mark_skip(m->source);
 
 	return strcmp(m->type, FSTYPE) == 0 &&
 	       (strcmp(source, store) == 0 || is_source_of(source, store_path) ||

@@ -22,10 +22,9 @@ int stale_clear(const char *mountpoint, const char *store, const char *store_pat
 		struct errmsg *err);
 
 /*
- * The dead mount of @source (as the kernel shows it) at @mountpoint is from now on one of STALE_MARK
- * @source. -ENOENT: there is none. -EINVAL: it takes Linux 6.5.
+ * The dead mount of @source (as the kernel shows it) at @mountpoint is from now on one of DEAD_MARK
+ * @source (base/dead_mark.h). -ENOENT: there is none. -EINVAL: it takes Linux 6.5.
  */
-#define STALE_MARK "dead:"
 int stale_mark(const char *mountpoint, const char *source);
 /* Whether the uppermost mount at @mountpoint (absolute) is a fencefs of @source. */
 bool stale_is_of(const char *mountpoint, const char *source);

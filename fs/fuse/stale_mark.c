@@ -10,6 +10,7 @@
 #include "fuse/stale.h"
 
 #include "base/cleanup.h"
+#include "base/dead_mark.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -87,7 +88,7 @@ int stale_mark(const char *mountpoint, const char *source)
 		return -errno;
 	if (!is_dead(dead) || !stale_is_of(mountpoint, source))
 		return -ENOENT;
-	if (asprintf(&marked, STALE_MARK "%s", source) < 0) {
+	if (asprintf(&marked, DEAD_MARK "%s", source) < 0) {
 		marked = NULL;
 		return -ENOMEM;
 	}

@@ -68,6 +68,19 @@ static void types_are_told_apart(void **state)
 	}
 }
 
+static void a_dead_mount_is_of_its_store(void **state)
+{
+	struct mount_row row;
+
+	(void)state;
+	assert_true(parse("1 2 0:5 / /mnt rw - fuse.fencefs dead:/srv/a\\040store rw", &row));
+	assert_string_equal(row.source, "/srv/a store");
+	forget(&row);
+	assert_true(parse("1 2 0:5 / /mnt rw - nfs dead:/srv/store rw", &row));
+	assert_string_equal(row.source, "dead:/srv/store");
+	forget(&row);
+}
+
 static void other_lines_are_no_rows(void **state)
 {
 	struct mount_row row;
@@ -115,6 +128,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_line_is_taken_apart),
 		cmocka_unit_test(types_are_told_apart),
+		cmocka_unit_test(a_dead_mount_is_of_its_store),
 		cmocka_unit_test(other_lines_are_no_rows),
 		cmocka_unit_test(numbers_are_checked),
 	};
