@@ -57,11 +57,26 @@ static int examine(struct change_scope *t, struct copyup *c)
 	return 0;
 }
 
+/* A copy reads all of it, or shares its blocks, so it is a read like a program's. */
+static int copy_file(struct core *core, const struct blob_info *info, int64_t row, int from, int to)
+{
+	struct verify_file f = {
+		.id = info->id, .hash = info->hash, .size = info->size, .row = row
+	};
+	int err;
+
+	verify_opened(core, from, &f);
+	err = io_copy(from, to, info->size);
+	verify_closed(core, from, &f);
+	return err;
+}
+
 static int copy_content(struct core *core, struct db *db, const struct copyup *c, int to)
 {
 	struct blob_info info = { .data = NULL };
 	auto_free void *data = NULL;
 	auto_fd int from = -1;
+	bool is_recorded;
 	int err = blob_get(db, &c->from, true, &info);
 
 	data = info.data;
@@ -69,12 +84,14 @@ static int copy_content(struct core *core, struct db *db, const struct copyup *c
 		err = trust_blob(core, db, &info);
 	if (!err && info.is_inline)
 		return io_pwrite_all(to, data, (size_t)info.size, 0);
+	is_recorded = !err;
 	/* -ENOENT: sealed by this session, not recorded yet. The node pins it, so that gc cannot have taken it. */
 	if (!err || err == -ENOENT)
 		err = blob_open(core->store, &c->from, c->size, &from);
 	if (err < 0)
 		return trust_report(core, db, c->origin, &c->from, err);
-	return io_copy(from, to, c->size);
+	return is_recorded ? copy_file(core, &info, c->origin, from, to) :
+			     io_copy(from, to, c->size);
 }
 
 static int keep_mtime(int fd, int64_t ns)

@@ -335,6 +335,23 @@ def test_copy_for_a_write_finds_it(tmp):
     discard(store)
 
 
+def test_copied_for_a_write(tmp):
+    """What a session changes begins as a copy, which reads it."""
+    store = Store(tmp / "s")
+    fill(store)
+    damage(store)
+    mnt = store.mount()
+    mnt.allow_log("is damaged")
+    with mnt.ctl() as ctl:
+        session = mnt.session(ctl.expect_ok("open", path="d/b", token=1)["session"])
+        with open(session / "d/b", "r+b") as file:
+            assert file.read() == BAD
+        wait_marked(store)
+        ctl.expect_ok("abort")
+    expect_eio(mnt / "d/b")
+    discard(store)
+
+
 def test_truncated_while_it_is_open(tmp):
     store = Store(tmp / "s")
     fill(store)
