@@ -19,30 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * Replies wait in memory until they are read. With so many bytes of them no further write is taken: ENOBUFS. The many small requests of one
- * write may bring more; with so many, the conversation is over.
- */
-#define REPLIES_MAX   (1 << 20)
-#define REPLIES_FLOOD (16 << 20)
-
-static int grow(char **buf, size_t *room, size_t need)
-{
-	size_t size = *room ? *room : 512;
-	char *grown;
-
-	if (need <= *room)
-		return 0;
-	while (size < need)
-		size *= 2;
-	grown = realloc(*buf, size);
-	if (!grown)
-		return -ENOMEM;
-	*buf = grown;
-	*room = size;
-	return 0;
-}
-
 static void ctl_put_ref(struct ctl *ctl)
 {
 	if (atomic_fetch_sub(&ctl->refs, 1) > 1)
@@ -127,7 +103,7 @@ static void take_finished(struct ctl *ctl, uint64_t upto, struct parked **done)
 }
 
 /* Lock held. The line that ended at @end was refused: the write that brought its last byte fails. */
-static void blame(struct ctl *ctl, uint64_t end, int err)
+void ctl_blame(struct ctl *ctl, uint64_t end, int err)
 {
 	struct parked *p = ctl->writes;
 
@@ -135,50 +111,6 @@ static void blame(struct ctl *ctl, uint64_t end, int err)
 		p = p->next;
 	if (p && !p->err)
 		p->err = -err;
-}
-
-/* Lock held. */
-static void note_owed(struct ctl *ctl)
-{
-	owed_note(&ctl->c->owed, &ctl->owes, ctl->out_len > ctl->out_at && !ctl->closed);
-}
-
-/* Lock held. */
-static void queue_line(struct ctl *ctl, const char *s, size_t len)
-{
-	if (ctl->out_at) {
-		memmove(ctl->out, ctl->out + ctl->out_at, ctl->out_len - ctl->out_at);
-		ctl->out_len -= ctl->out_at;
-		ctl->out_at = 0;
-	}
-	if (grow(&ctl->out, &ctl->out_room, ctl->out_len + len + 1) < 0) {
-		ctl->dead = true; /* a reply is missing: nothing after it could be told apart */
-		return;
-	}
-	memcpy(ctl->out + ctl->out_len, s, len);
-	ctl->out[ctl->out_len + len] = '\n';
-	ctl->out_len += len + 1;
-	note_owed(ctl);
-}
-
-/* Lock held. */
-static void queue_reply(struct ctl *ctl, const struct ctl_reply *r)
-{
-	static const char lost[] = "err ENOMEM # out of memory";
-	static const char flood[] =
-		"err ENOBUFS # too many replies wait to be read; open ctl again";
-
-	if (ctl->flooded)
-		return;
-	if (ctl->out_len - ctl->out_at > REPLIES_FLOOD) {
-		ctl->flooded = true;
-		blame(ctl, ctl->consumed, ENOBUFS);
-		queue_line(ctl, flood, sizeof(flood) - 1);
-	} else if (r->failed) {
-		queue_line(ctl, lost, sizeof(lost) - 1);
-	} else {
-		queue_line(ctl, r->s, r->len);
-	}
 }
 
 static void consume(struct ctl *ctl, size_t n)
@@ -195,8 +127,8 @@ static void refuse_line(struct ctl *ctl, int err, const char *text)
 
 	reply_err(&r, err);
 	reply_text(&r, "%s", text);
-	queue_reply(ctl, &r);
-	blame(ctl, ctl->consumed, err);
+	ctl_queue_reply(ctl, &r);
+	ctl_blame(ctl, ctl->consumed, err);
 	metrics_request(&ctl->c->metrics, -1, err);
 	reply_fini(&r);
 }
@@ -322,54 +254,6 @@ static bool next_step(struct ctl *ctl, struct step *s)
 	return false;
 }
 
-/* Lock held. Reads that can be answered. */
-struct answered {
-	struct parked *p;
-	char *data;
-	size_t len;
-};
-
-static bool take_read(struct ctl *ctl, struct answered *a)
-{
-	struct parked *p = ctl->reads;
-	size_t left = ctl->out_len - ctl->out_at;
-
-	if (!p || (!left && ctl->busy))
-		return false;
-	ctl->reads = p->next;
-	a->p = p;
-	a->len = left < p->len ? left : p->len;
-	a->data = a->len ? malloc(a->len) : NULL;
-	if (a->data)
-		memcpy(a->data, ctl->out + ctl->out_at, a->len);
-	else
-		a->len = 0;
-	ctl->out_at += a->len;
-	if (ctl->out_at == ctl->out_len)
-		ctl->out_at = ctl->out_len = 0;
-	return true; /* what is owed is noted when the reader has it */
-}
-
-static void answer_reads(struct ctl *ctl)
-{
-	for (;;) {
-		struct answered a;
-		bool some;
-
-		lock_take(&ctl->lock);
-		some = take_read(ctl, &a);
-		lock_drop(&ctl->lock);
-		if (!some)
-			return;
-		a.p->read_done(a.p->arg, 0, a.data, a.len);
-		lock_take(&ctl->lock);
-		note_owed(ctl);
-		lock_drop(&ctl->lock);
-		free(a.data);
-		free(a.p);
-	}
-}
-
 static void payload_step(struct ctl *ctl, struct step *s)
 {
 	if (s->complete) {
@@ -431,7 +315,7 @@ static void ctl_run(struct ctl *ctl)
 			payload_step(ctl, &s);
 	}
 	running = outer;
-	answer_reads(ctl);
+	ctl_answer_reads(ctl);
 	drop_unfinished_put(ctl);
 }
 
@@ -441,9 +325,9 @@ void ctl_call_done(struct ctl_call *call)
 
 	metrics_request(&ctl->c->metrics, call->verb - 1, call->reply.err);
 	lock_take(&ctl->lock);
-	queue_reply(ctl, &call->reply);
+	ctl_queue_reply(ctl, &call->reply);
 	if (call->reply.err)
-		blame(ctl, ctl->consumed, call->reply.err);
+		ctl_blame(ctl, ctl->consumed, call->reply.err);
 	ctl->busy = ctl->deferred = false;
 	lock_drop(&ctl->lock);
 	ctl_call_forget(call);
@@ -485,13 +369,13 @@ static bool is_resend(struct ctl *ctl, struct parked *p, struct parked **now)
 /* Lock held. */
 static int take_bytes(struct ctl *ctl, const void *buf, size_t len)
 {
-	if (ctl->flooded || ctl->out_len - ctl->out_at > REPLIES_MAX)
+	if (!ctl_takes_more(ctl))
 		return -ENOBUFS;
 	if (ctl->in_at) {
 		memmove(ctl->in, ctl->in + ctl->in_at, ctl->in_len);
 		ctl->in_at = 0;
 	}
-	if (grow(&ctl->in, &ctl->in_room, ctl->in_len + len) < 0)
+	if (ctl_grow(&ctl->in, &ctl->in_room, ctl->in_len + len) < 0)
 		return -ENOMEM;
 	memcpy(ctl->in + ctl->in_len, buf, len);
 	ctl->in_len += len;
@@ -544,7 +428,7 @@ void ctl_read(struct ctl *ctl, size_t max, ctl_read_fn done, void *arg)
 		size_t len = strlen(ctl_help);
 
 		ctl->written = true;
-		if (grow(&ctl->out, &ctl->out_room, len) == 0) {
+		if (ctl_grow(&ctl->out, &ctl->out_room, len) == 0) {
 			memcpy(ctl->out, ctl_help, len);
 			ctl->out_len = len;
 		}
@@ -560,7 +444,7 @@ void ctl_read(struct ctl *ctl, size_t max, ctl_read_fn done, void *arg)
 	lock_take(&ctl->lock);
 	push(&ctl->reads, p);
 	lock_drop(&ctl->lock);
-	answer_reads(ctl);
+	ctl_answer_reads(ctl);
 	ctl_put_ref(ctl);
 }
 
@@ -599,7 +483,7 @@ void ctl_close(struct ctl *ctl)
 
 	lock_take(&ctl->lock);
 	ctl->closed = true;
-	note_owed(ctl);
+	ctl_note_owed(ctl);
 	left = ctl->put ? 0 : ctl->in_len;
 	lock_drop(&ctl->lock);
 	if (left)

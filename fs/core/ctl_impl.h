@@ -82,6 +82,16 @@ void ctl_call_forget(struct ctl_call *call);
 void ctl_call_error(struct ctl_call *call, const struct ctl_error *e);
 void ctl_call_refuse(struct ctl_call *call, const struct refusal *r);
 
+/* The replies (ctl_output.c). The lock is held, but in ctl_answer_reads(), which calls completions. */
+int ctl_grow(char **buf, size_t *room, size_t need);
+void ctl_queue_reply(struct ctl *ctl, const struct ctl_reply *r);
+/* False: too many wait to be read, no further write is taken. */
+bool ctl_takes_more(const struct ctl *ctl);
+void ctl_note_owed(struct ctl *ctl);
+void ctl_answer_reads(struct ctl *ctl);
+/* The line that ended at @end was refused: the write that brought its last byte fails. */
+void ctl_blame(struct ctl *ctl, uint64_t end, int err);
+
 /* ctl_verbs.c: looks the verb up, checks its keys, runs it. */
 void ctl_execute(struct ctl_call *call);
 extern const char ctl_help[];
