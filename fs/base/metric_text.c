@@ -125,6 +125,20 @@ void metric_histogram(struct metric_text *t, const struct metric *m,
 	add(t, "%" PRIu64 "\n", v.up_to[HISTOGRAM_BOUNDS]);
 }
 
+void metric_family(struct metric_text *t, const struct metric *m, int64_t value)
+{
+	metric_begin(t, m);
+	metric_int(t, m, METRIC_PLAIN, value);
+}
+
+void metric_family_of(struct metric_text *t, const struct metric *m, const char *label,
+		      const char *const *names, const metric_counter *counters, int n)
+{
+	metric_begin(t, m);
+	for (int i = 0; i < n; i++)
+		metric_int(t, m, METRIC_LABEL(label, names[i]), metric_get(&counters[i]));
+}
+
 void metric_text_fini(struct metric_text *t)
 {
 	free(t->s);

@@ -6,11 +6,25 @@
 #ifndef FENCE_BASE_METRIC_TEXT_H
 #define FENCE_BASE_METRIC_TEXT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct histogram;
+
+/* Only grows; from any thread, without a lock. */
+typedef atomic_uint_fast64_t metric_counter;
+
+static inline void metric_add(metric_counter *counter, uint64_t n)
+{
+	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+static inline int64_t metric_get(const metric_counter *counter)
+{
+	return (int64_t)atomic_load_explicit(counter, memory_order_relaxed);
+}
 
 enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
 
@@ -41,6 +55,10 @@ void metric_seconds(struct metric_text *t, const struct metric *m,
 		    const struct metric_labels *labels, int64_t ns);
 void metric_histogram(struct metric_text *t, const struct metric *m,
 		      const struct metric_labels *labels, const struct histogram *h);
+/* Whole families: one sample without labels, and one for each of @n counters, told apart by @label. */
+void metric_family(struct metric_text *t, const struct metric *m, int64_t value);
+void metric_family_of(struct metric_text *t, const struct metric *m, const char *label,
+		      const char *const *names, const metric_counter *counters, int n);
 void metric_text_fini(struct metric_text *t);
 
 #endif

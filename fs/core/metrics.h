@@ -16,18 +16,6 @@
 struct caller;
 struct core;
 
-typedef atomic_uint_fast64_t metric_counter;
-
-static inline void metric_add(metric_counter *counter, uint64_t n)
-{
-	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
-}
-
-static inline int64_t metric_get(const metric_counter *counter)
-{
-	return (int64_t)atomic_load_explicit(counter, memory_order_relaxed);
-}
-
 /*
  * All families of this layer, for whoever asks: there is nothing in them that permissions hide. Reads
  * the database by a reader of its own and never waits for a commit. -EIO, -ENOMEM, ….

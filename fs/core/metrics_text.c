@@ -159,8 +159,7 @@ static const struct metric families[FAMILIES] = {
 
 static void one(struct metric_text *t, enum family f, int64_t value)
 {
-	metric_begin(t, &families[f]);
-	metric_int(t, &families[f], METRIC_PLAIN, value);
+	metric_family(t, &families[f], value);
 }
 
 static void one_time(struct metric_text *t, enum family f, int64_t ns)
@@ -178,10 +177,7 @@ static void one_histogram(struct metric_text *t, enum family f, const struct his
 static void by_name(struct metric_text *t, enum family f, const char *label,
 		    const char *const *names, const metric_counter *counters, int n)
 {
-	metric_begin(t, &families[f]);
-	for (int i = 0; i < n; i++)
-		metric_int(t, &families[f], METRIC_LABEL(label, names[i]),
-			   metric_get(&counters[i]));
+	metric_family_of(t, &families[f], label, names, counters, n);
 }
 
 static void write_identity(struct core *c, const struct gauges *g, struct metric_text *t)

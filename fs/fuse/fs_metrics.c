@@ -29,21 +29,6 @@ static const struct metric families[FAMILIES] = {
 	[INODES] = { "fencefs_known_inodes", "Inodes that the kernel remembers.", METRIC_GAUGE },
 };
 
-static void one(struct metric_text *t, enum family f, int64_t value)
-{
-	metric_begin(t, &families[f]);
-	metric_int(t, &families[f], METRIC_PLAIN, value);
-}
-
-static void by_name(struct metric_text *t, enum family f, const char *label,
-		    const char *const *names, const metric_counter *counters, int n)
-{
-	metric_begin(t, &families[f]);
-	for (int i = 0; i < n; i++)
-		metric_int(t, &families[f], METRIC_LABEL(label, names[i]),
-			   metric_get(&counters[i]));
-}
-
 int fs_metrics_write(struct fs *fs, struct metric_text *out)
 {
 	static const char *const ways[OPEN_WAYS] = { "kernel", "daemon", "inline" };
@@ -57,11 +42,12 @@ int fs_metrics_write(struct fs *fs, struct metric_text *out)
 		   METRIC_LABELS("version", version(), "libfuse", fuse_pkgversion(), "sqlite",
 				 metrics_database_version()),
 		   1);
-	one(out, PASSTHROUGH, atomic_load(&fs->passthrough));
-	by_name(out, OPENS, "content", ways, fs->metrics.opens, OPEN_WAYS);
-	by_name(out, DROPPED, "kind", kinds, fs->metrics.dropped, DROPPED_KINDS);
-	one(out, HANDLES, (int64_t)handle_count(fs->handles));
-	one(out, INODES, (int64_t)inode_count(fs->inodes));
+	metric_family(out, &families[PASSTHROUGH], atomic_load(&fs->passthrough));
+	metric_family_of(out, &families[OPENS], "content", ways, fs->metrics.opens, OPEN_WAYS);
+	metric_family_of(out, &families[DROPPED], "kind", kinds, fs->metrics.dropped,
+			 DROPPED_KINDS);
+	metric_family(out, &families[HANDLES], (int64_t)handle_count(fs->handles));
+	metric_family(out, &families[INODES], (int64_t)inode_count(fs->inodes));
 	metric_begin(out, &families[OP_TIME]);
 	for (int i = 0; i < FS_OPS; i++)
 		metric_histogram(out, &families[OP_TIME], METRIC_LABEL("operation", fs_op_names[i]),
