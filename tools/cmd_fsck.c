@@ -10,12 +10,14 @@
 #include "store/db.h"
 #include "store/fsck_repair.h"
 #include "store/store.h"
+#include "store/store_accept.h"
 #include "store/txn.h"
 #include "store_target.h"
 
 #include "base/io.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -226,6 +228,23 @@ static int run_check(struct check *c)
 	return code;
 }
 
+/* Before the store is opened, which damaged pages can prevent. The check comes after it. */
+static int accept_pages(const struct args *a)
+{
+	const char *path = a->rest[0];
+	struct store_accepted done;
+	struct errmsg err = { "" };
+	int res = store_accept_pages(path, &done, &err);
+
+	if (res) {
+		report_error(a, path, res, "%s", *err.s ? err.s : strerror(-res));
+		return res == -EBUSY ? EXIT_FAILED : exit_code_of(res);
+	}
+	report_hint("%" PRId64 " pages of meta.db are taken as they are; as it was it is %s/%s/%s",
+		    done.pages, path, FSCK_LOST_FOUND, done.copy);
+	return EXIT_OK;
+}
+
 static int run(const struct args *a)
 {
 	struct check c = { .args = a, .ctl = CTL_CLIENT_CLOSED };
@@ -238,7 +257,9 @@ static int run(const struct args *a)
 		return report_usage(a, "--yes is for --repair");
 	if ((rate || args_has(a, "resume")) && !args_has(a, "data"))
 		return report_usage(a, "--rate and --resume are for --data");
-	code = store_target_open(a, a->rest[0], &c.target);
+	code = args_has(a, "accept-pages") ? accept_pages(a) : EXIT_OK;
+	if (!code)
+		code = store_target_open(a, a->rest[0], &c.target);
 	if (code)
 		return code;
 	catch_signals();
@@ -268,6 +289,8 @@ static const struct option_spec options[] = {
 	{ "resume", 0, "FILE", "keep in FILE how far --data has come, and go on from there" },
 	{ "repair", 0, NULL, "move what is wrong aside, on a store that is not mounted" },
 	{ "yes", 'y', NULL, "do not ask before the repair" },
+	{ "accept-pages", 0, NULL,
+	  "first take the pages of meta.db as they are, although they do not match their sums: another program has written them, or there is no backup" },
 	OPTION_JSON,
 	OPTION_END,
 };
@@ -286,7 +309,11 @@ const struct verb verb_fsck = {
 		"\n"
 		"--repair says with each finding what it would do, and asks. Nothing is deleted: files of damaged\n"
 		"content go to STORE/lost+found, versions that collide with others or could not be reached to\n"
-		"lost+found in the tree, and STORE/lost+found/repair-TIME has each row as it was.",
+		"lost+found in the tree, and STORE/lost+found/repair-TIME has each row as it was.\n"
+		"\n"
+		"Each page of meta.db has a sum, which other programs do not write: a copy made by sqlite3's\n"
+		".backup, or a VACUUM, looks damaged. --accept-pages gives such pages new sums; the database as\n"
+		"it was goes to STORE/lost+found.",
 	.examples =
 		"fence fsck /srv/store\nfence fsck --data --rate 50M --resume /var/tmp/check /mnt/shared",
 	.options = options,

@@ -8,6 +8,7 @@
 #include "store/db_conn.h"
 
 #include "base/log.h"
+#include "store/page_sum.h"
 #include "store/unsafe.h"
 
 #include <errno.h>
@@ -35,8 +36,6 @@ static const char common_pragmas[] = "PRAGMA foreign_keys = OFF;"
 				     "PRAGMA cell_size_check = ON;"
 				     "PRAGMA trusted_schema = OFF;"
 				     "PRAGMA temp_store = MEMORY;";
-static const char create_pragmas[] = "PRAGMA page_size = 4096;"
-				     "PRAGMA auto_vacuum = INCREMENTAL;";
 
 /*
  * SQLite (3.40) does not note the error of a write that failed within COMMIT, but for ENOSPC, which is
@@ -177,9 +176,22 @@ static int apply_unsafe(struct db *db)
 	return db_exec(db, "PRAGMA synchronous = NORMAL");
 }
 
+/* The last of them writes the first page: what is to be in its header comes before. */
+static int set_up_new(struct db *db)
+{
+	int code, err = db_exec(db, "PRAGMA page_size = 4096");
+
+	if (err)
+		return err;
+	code = page_sum_want(db->sq);
+	if (code != SQLITE_OK)
+		return db_fail(db, code);
+	return db_exec(db, "PRAGMA auto_vacuum = INCREMENTAL");
+}
+
 static int set_up_writer(struct db *db, enum db_how how)
 {
-	int err = how == DB_CREATE ? db_exec(db, create_pragmas) : 0;
+	int err = how == DB_CREATE ? set_up_new(db) : 0;
 
 	if (!err)
 		err = enter_wal(db);
@@ -230,7 +242,7 @@ int db_open(const char *path, enum db_how how, struct db **out, struct errmsg *e
 
 	if (!db)
 		return -ENOMEM;
-	code = sqlite3_open_v2(path, &db->sq, open_flags(how), NULL);
+	code = sqlite3_open_v2(path, &db->sq, open_flags(how), page_sum_vfs());
 	if (!db->sq) {
 		free(db);
 		return -ENOMEM;
@@ -267,6 +279,16 @@ int db_wal_frames(const struct db *db)
 uint64_t db_work(const struct db *db)
 {
 	return atomic_load_explicit(&db->work, memory_order_relaxed);
+}
+
+void db_tolerate(struct db *db, bool on)
+{
+	page_sum_tolerate(db->sq, on);
+}
+
+int db_page_check(struct db *db, uint32_t pgno)
+{
+	return page_sum_is_on(db->sq) ? page_sum_check(db->sq, pgno) : -EOPNOTSUPP;
 }
 
 int db_checkpoint(struct db *db, bool truncate)

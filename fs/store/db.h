@@ -47,6 +47,23 @@ uint64_t db_work(const struct db *db);
  */
 int db_checkpoint(struct db *db, bool truncate);
 
+/*
+ * Between db_tolerate(db, true) and false, damaged pages are read as they are: for what has a hash
+ * of its own.
+ */
+void db_tolerate(struct db *db, bool on);
+/*
+ * Page @pgno (from 1) of the file, as it is there. 1: as it was written.  0: damaged.  -ENODATA:
+ * behind the end.  -EOPNOTSUPP: this database has no sums.  -EIO.
+ */
+int db_page_check(struct db *db, uint32_t pgno);
+
+/*
+ * Have every page of the database at @path match its sum; nobody may have it open.
+ * -EOPNOTSUPP: it has no sums.  -EUCLEAN: SQLite cannot read it.
+ */
+int db_accept_pages(const char *path, int64_t *out_pages, struct errmsg *err);
+
 /* Called between pieces of a backup; negative stops it. */
 typedef int (*db_backup_fn)(void *arg, int64_t pages_done, int64_t pages);
 /*

@@ -7,6 +7,7 @@
  * opened where nothing may be written.
  */
 #include "store/db_conn.h"
+#include "store/page_sum.h"
 #include "store/txn.h"
 
 #include <errno.h>
@@ -51,7 +52,7 @@ static int copy(struct db *from, sqlite3 *to, db_backup_fn tick, void *arg)
 static int set_up(const char *path, sqlite3 **out)
 {
 	int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_READWRITE;
-	int code = sqlite3_open_v2(path, out, flags, NULL);
+	int code = sqlite3_open_v2(path, out, flags, page_sum_vfs());
 
 	if (code == SQLITE_OK)
 		code = sqlite3_exec(*out, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF",
@@ -64,14 +65,18 @@ static int copy_to(struct db *from, const char *path, db_backup_fn tick, void *a
 	__attribute__((cleanup(close_copy))) sqlite3 *to = NULL;
 	int res = set_up(path, &to);
 
-	return res ? res : copy(from, to, tick, arg);
+	if (res)
+		return res;
+	page_sum_as(to, from->sq);
+	return copy(from, to, tick, arg);
 }
 
 /* Header and all: the copy says that it is in WAL mode, as its origin is. */
 static int leave_wal(const char *path)
 {
 	__attribute__((cleanup(close_copy))) sqlite3 *sq = NULL;
-	int code = sqlite3_open_v2(path, &sq, SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE, NULL);
+	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE;
+	int code = sqlite3_open_v2(path, &sq, flags, page_sum_vfs());
 
 	if (code == SQLITE_OK)
 		code = sqlite3_exec(sq, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);

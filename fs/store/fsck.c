@@ -107,8 +107,8 @@ int fsck_query_int(struct fsck *f, const char *what, const char *sql, int64_t pa
 static int check_tables(struct fsck *f)
 {
 	static int (*const checks[])(struct fsck *) = {
-		fsck_check_database, fsck_check_entries, fsck_check_dirs,
-		fsck_check_fences,   fsck_check_blobs,
+		fsck_check_pages, fsck_check_database, fsck_check_entries,
+		fsck_check_dirs,  fsck_check_fences,   fsck_check_blobs,
 	};
 	int err = txn_read_begin(f->db);
 

@@ -3,7 +3,7 @@
  * Is a store what it should be? Every invariant of what is on disk, by number; reports and tests
  * cite these. Nothing here writes: repair is fsck_repair.h.
  *
- *  1 SQLite's own check of meta.db finds nothing.
+ *  1 Each page of meta.db matches its sum, and SQLite's own check of it finds nothing.
  *  2 A row of entry has the fields of its kind, and a name that a path can have.
  *  3 Of one name there is at most one current row.
  *  4 Rows of one name never overlap in time.

@@ -41,6 +41,7 @@ int fsck_query_int(struct fsck *f, const char *what, const char *sql, int64_t pa
 int fsck_survive(struct fsck *f, const char *what, int err);
 
 /* The checks, in this order. */
+int fsck_check_pages(struct fsck *f);	 /* 1 */
 int fsck_check_database(struct fsck *f); /* 1 */
 int fsck_check_entries(struct fsck *f);	 /* 2-5, 9 */
 int fsck_check_dirs(struct fsck *f);	 /* 6-8, 10, 19 */

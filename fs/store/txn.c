@@ -122,7 +122,8 @@ void txn_read_end(struct db *db)
 	db->read_depth--;
 	/*
 	 * Ending a transaction that only read cannot fail in a way that matters: it drops a lock.
+	 * A page that could not be read has ended it already.
 	 */
-	if (!db->in_txn && db->read_depth == 0)
+	if (!db->in_txn && db->read_depth == 0 && !sqlite3_get_autocommit(db->sq))
 		(void)run(db, "COMMIT");
 }

@@ -11,7 +11,6 @@ import argparse
 import contextlib
 import os
 import shutil
-import sqlite3
 import statistics
 import subprocess
 import sys
@@ -25,7 +24,7 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "tests/harness"))
 
-from fenceharness import Ctl, Store, fence_program, paths  # noqa: E402
+from fenceharness import Ctl, Store, changing, fence_program, paths  # noqa: E402
 
 SIZE = 32
 
@@ -39,7 +38,7 @@ def rows(count: int, orphans: int):
 def fill(store: Store, blobs: int, orphans: int):
     """Straight into the database: a million commits would be another bench."""
     hashed = bytes(16)
-    with contextlib.closing(sqlite3.connect(store.path / "meta.db")) as db:
+    with changing(store.path / "meta.db") as db:
         add_blob = "INSERT INTO blob(id, size, hash, data) VALUES(?, ?, ?, ?)"
         add_entry = (
             "INSERT INTO entry(dir, name, born, seq, kind, blob, size, mode, uid, gid, mtime,"
@@ -53,7 +52,6 @@ def fill(store: Store, blobs: int, orphans: int):
                     file.write(bytes(SIZE))
             else:
                 db.execute(add_entry, (b"f%d" % n, ident, SIZE))
-        db.commit()
     os.sync()
 
 

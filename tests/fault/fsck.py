@@ -5,6 +5,7 @@ import contextlib
 import errno
 import os
 import random
+import re
 import signal
 import sqlite3
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 from fenceharness import *
 
 BIG = 100_000
+PAGE = 4096
 
 
 def content(name: str, version: int, size: int) -> bytes:
@@ -191,30 +193,82 @@ def test_flipped_byte_in_an_inline_blob(tmp):
     fill(store)
     file, at = find_bytes(store, content("small", 2, 500)[:100])
     flip(file, at + 50)
+    expect = {("database", ""), ("content", "small")}
+    assert {(f["rule"], f.get("path") or "") for f in fsck(store)[0]} == expect
     check_rest(store, {"small": 2})  # found by the first read
     expect_one(fsck(store, "--data")[0], "content", "small", 2)
     check_rest(store, {"small": 2})
     discard(store)
 
 
+@timeout(120)
 def test_flipped_byte_in_a_page_of_the_database(tmp):
-    """The first byte of each page says what it is."""
+    """Any byte of any page, free ones and those of content among them."""
     store = Store(tmp / "s")
     fill(store)
-    whole = (store.path / "meta.db").read_bytes()
-    pages = len(whole) // 4096
+    file = store.path / "meta.db"
+    whole = file.read_bytes()
+    pages = len(whole) // PAGE
     assert pages > 20
-    missed = []
+    rng = random.Random(7)
     for page in range(pages):
-        if whole[page * 4096 : page * 4096 + 1] == b"\0" or page == 1:
-            continue  # an overflow page or a free one; page 2 is of auto-vacuum
-        flip(store.path / "meta.db", page * 4096)
+        at = rng.randrange(PAGE)
+        flip(file, page * PAGE + at)
         result = fence("fsck", store, rc=None)
-        if result.rc != 20:
-            missed.append((page, whole[page * 4096], result.rc, result.out, result.err))
-        (store.path / "meta.db").write_bytes(whole)
-    assert not missed, missed
+        assert result.rc == 20, (page + 1, at, result)
+        told = f"page {page + 1} does not match its sum", f"page {page + 1} is damaged"
+        assert any(words in result.out + result.err for words in told), result
+        file.write_bytes(whole)
+    # Two pages in each other's place, each whole.
+    one, two = (whole[n * PAGE : (n + 1) * PAGE] for n in (9, 10))
+    file.write_bytes(whole[: 9 * PAGE] + two + one + whole[11 * PAGE :])
+    out = fence("fsck", store, rc=20).out
+    assert "page 10 does not match" in out and "page 11 does not match" in out, out
+    file.write_bytes(whole)
     fsck(store, rc=0)
+
+
+def damage_rows_of(store: Store, name: bytes) -> dict[str, int]:
+    """On the page that has the row of @name in the tree; what fsck names, each with its version."""
+    file = store.path / "meta.db"
+    whole = file.read_bytes()
+    for at in range(0, len(whole), PAGE):
+        if whole[at] != 13 or name not in whole[at : at + PAGE]:  # 13: a leaf of a table
+            continue
+        flip(file, at + 2000)
+        found = fsck(store)[0]
+        named = {f["path"]: f["version"] for f in found if f["rule"] == "database" and f.get("path")}
+        if named:
+            return named
+        file.write_bytes(whole)  # it was of another table: of events, say
+    raise AssertionError(f"no row of {name!r} was damaged")
+
+
+@timeout(120)
+def test_the_rest_of_the_tree_stays_readable(tmp):
+    """Rows on a damaged page are named, and cannot be read; all others can."""
+    store = Store(tmp / "s")
+    mnt = store.mount()
+    with mnt.ctl() as ctl:
+        for number in range(400):
+            path = f"d{number % 8}/f{number:03}"
+            ctl.expect_ok("put", content(path, 1, 300), path=path, token=1, size=300, parents=1)
+    mnt.unmount()
+    named = damage_rows_of(store, b"f200")
+    assert "d0/f200" in named and len(named) < 100 and set(named.values()) == {1}, named
+    mnt = store.mount()
+    mnt.allow_log("database|damaged")
+    unreadable = set()
+    for number in range(400):
+        path = f"d{number % 8}/f{number:03}"
+        try:
+            assert (mnt / path).read_bytes() == content(path, 1, 300)
+        except OSError as error:
+            assert error.errno in (errno.EIO, errno.EUCLEAN), error
+            unreadable.add(path)
+    assert unreadable == {path for path in named if "/" in path}
+    mnt.unmount()
+    discard(store)
 
 
 def test_damaged_index_names_the_path(tmp):
@@ -230,6 +284,32 @@ def test_damaged_index_names_the_path(tmp):
     found = fsck(store)[0]
     assert ("database", "small", 2) in [(f["rule"], f.get("path"), f.get("version")) for f in found]
     discard(store)
+
+
+def test_database_written_by_another_program(tmp):
+    """A copy by SQLite's own means knows nothing of the sums; it can be taken as it is."""
+    store = Store(tmp / "s")
+    mnt = store.mount()
+    with mnt.ctl() as ctl:
+        for version in (1, 2):
+            publish(ctl, "a", version, 500)
+    with contextlib.closing(store.database()) as db, contextlib.closing(sqlite3.connect(tmp / "copy")) as copy:
+        db.backup(copy)
+        copy.execute("PRAGMA journal_mode = DELETE")
+        copy.execute("VACUUM")
+    assert "is served by fencefs" in fence("fsck", "--accept-pages", store, rc=1).err
+    mnt.unmount()
+    (tmp / "copy").replace(store.path / "meta.db")
+    before = (store.path / "meta.db").read_bytes()
+    assert fence("fsck", store, rc=20)
+    accepted = fence("fsck", "--accept-pages", store, rc=0)
+    assert re.search(r"fence: \d+ pages of meta\.db are taken as they are", accepted.err), accepted.err
+    (kept,) = (store.path / "lost+found").glob("meta.db-*")
+    assert kept.read_bytes() == before
+    fsck(store, "--data", rc=0)
+    mnt = store.mount()
+    assert (mnt / "a").read_bytes() == content("a", 2, 500)
+    mnt.unmount()
 
 
 @params(how=["truncated", "longer", "missing", "directory", "symlink", "swapped"])
@@ -317,11 +397,10 @@ def damage_much(store: Store):
     for name in ("d/a", "d/b", "d/c"):
         for seq in (1, 2):
             flip(file_of(store, name, seq), 5)
-    with contextlib.closing(sqlite3.connect(store.path / "meta.db")) as db:
+    with changing(store.path / "meta.db") as db:
         row = db.execute("SELECT id FROM entry WHERE name = ? AND died IS NULL", (b"other",)).fetchone()
         db.execute("UPDATE entry SET dir = 77 WHERE id = ?", row)
         db.executemany("INSERT INTO dirtime VALUES(?, 1, 1)", [(n,) for n in range(1000, 3000)])
-        db.commit()
 
 
 @timeout(500)

@@ -55,10 +55,9 @@ def refuse(ctl: Ctl, path: str, data: bytes):
 
 def change(store: Store, *sql):
     """Changes the database of an unmounted store by hand."""
-    with contextlib.closing(sqlite3.connect(store.path / "meta.db")) as db:
+    with changing(store.path / "meta.db") as db:
         for line in sql:
             db.execute(line)
-        db.commit()
 
 
 def blob_files(store: Store) -> dict[str, int]:

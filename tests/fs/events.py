@@ -7,7 +7,6 @@ import json
 import os
 import select
 import signal
-import sqlite3
 import time
 
 from fenceharness import *
@@ -271,10 +270,9 @@ def test_what_was_dropped_is_said(mnt):
         for _ in range(20):
             put(ctl)
     mnt.unmount()
-    with contextlib.closing(sqlite3.connect(mnt.store.path / "meta.db")) as db:
+    with changing(mnt.store.path / "meta.db") as db:
         (first, *_), *_ = db.execute("SELECT min(id) FROM event").fetchall()
         db.execute("DELETE FROM event WHERE revision <= 12")
-        db.commit()
     assert first == 1
     mnt.start()
     events = Events(mnt, 3)
@@ -298,7 +296,7 @@ def test_what_was_dropped_is_said(mnt):
 def test_the_table_is_bounded_and_a_late_reader_is_told(mnt):
     """A reader whose place is dropped while he sleeps."""
     mnt.unmount()
-    with contextlib.closing(sqlite3.connect(mnt.store.path / "meta.db")) as db:
+    with changing(mnt.store.path / "meta.db") as db:
         row = "1000000000, 3, 0, CAST('p' AS BLOB), 1, 'a', 0, -1, '', '', 0"
         db.execute(
             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)"
@@ -306,7 +304,6 @@ def test_the_table_is_bounded_and_a_late_reader_is_told(mnt):
             f" SELECT i, {row} FROM n",
             [KEEP + 500],
         )
-        db.commit()
     mnt.start()
     events = Events(mnt, 0)
     assert events.next()["id"] == 1

@@ -23,6 +23,7 @@ Or by hand:         PYTHONPATH=tests/harness python3 tests/fs/test-x.py [--help]
 from .any_moment import AnyMoment
 from .cli import Result, fence
 from .ctl import Ctl, ProtocolError, Reply, quote, unquote
+from .database import changing
 from .loopfs import LoopFs, loop_fs
 from .mount import Daemon, Mount, Store
 from .paths import build_dir, fence_program, fencefs_program, scratch_root, source_dir
@@ -53,6 +54,7 @@ __all__ = [
     "Store",
     "Terminal",
     "build_dir",
+    "changing",
     "continue_process",
     "fence",
     "fence_program",
