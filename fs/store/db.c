@@ -230,6 +230,8 @@ static void cannot_open(struct db *db, const char *path, int res, struct errmsg 
 		errmsg_set(err, res,
 			   "cannot open the database %s: another program holds it: see fuser %s",
 			   path, path);
+	else if (res == -EUCLEAN)
+		errmsg_set(err, res, "the database %s is damaged: " DB_DAMAGED_REMEDY, path);
 	else
 		errmsg_set(err, res, "cannot open the database %s: %s", path,
 			   sqlite3_errmsg(db->sq));

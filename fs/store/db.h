@@ -23,6 +23,10 @@ enum db_how {
 	DB_READ,   /* query_only, never checkpoints */
 };
 
+#define DB_DAMAGED_REMEDY                                                         \
+	"restore it from a backup (fence restore-store), or, if another program " \
+	"has written it, take it as it is (fence fsck --accept-pages)"
+
 int db_open(const char *path, enum db_how how, struct db **out, struct errmsg *err);
 /* Finalises every statement. None may be in use. */
 void db_close(struct db *db);

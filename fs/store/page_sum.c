@@ -76,23 +76,23 @@ static bool has_room(const unsigned char *header)
 }
 
 /* A header whose very byte about it was damaged must not switch the sums off. */
-static bool has_damaged_room(sqlite3_file *file)
+static bool had_room(unsigned char *page)
 {
-	unsigned char page[PAGE_SUM_PAGE];
-
-	if (file->pMethods->xRead(file, page, PAGE_SUM_PAGE, 0) != SQLITE_OK)
-		return false;
 	page[RESERVED] = SUM_BYTES;
 	return get_sum(page) == sum_of(page, 0);
 }
 
-static bool find_sums(sqlite3_file *file)
+/* Whether the file has sums. Where that cannot be read it must not be opened: pages would be written without. */
+static int find_sums(sqlite3_file *file, bool *out)
 {
-	unsigned char header[HEADER];
+	unsigned char page[PAGE_SUM_PAGE];
+	int code = file->pMethods->xRead(file, page, PAGE_SUM_PAGE, 0);
 
-	if (file->pMethods->xRead(file, header, HEADER, 0) != SQLITE_OK)
-		return false; /* empty, or nothing of ours: what SQLite makes of it counts */
-	return has_room(header) || has_damaged_room(file);
+	if (code != SQLITE_OK && code != SQLITE_IOERR_SHORT_READ)
+		return code;
+	/* Short: new, and empty; or nothing that SQLite takes for a database of ours. */
+	*out = code == SQLITE_OK && (has_room(page) || had_room(page));
+	return SQLITE_OK;
 }
 
 /* ------------------------------------------------------------------------------------- the file */
@@ -260,7 +260,11 @@ static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int 
 	code = system_of(vfs)->xOpen(system_of(vfs), name, real(file), flags, out);
 	if (code != SQLITE_OK)
 		return code;
-	f->is_on = find_sums(real(file));
+	code = find_sums(real(file), &f->is_on);
+	if (code != SQLITE_OK) {
+		real(file)->pMethods->xClose(real(file));
+		return code;
+	}
 	f->base.pMethods = &methods;
 	return SQLITE_OK;
 }

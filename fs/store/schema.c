@@ -197,10 +197,9 @@ static int check_uuid(struct db *db, const char *uuid, struct errmsg *err)
 	if (res)
 		return res;
 	res = stmt_step(st);
-	if (res > 0)
-		res = stmt_get_str(st, 0, have, sizeof(have));
-	else if (res == 0)
-		res = -EUCLEAN;
+	if (res < 0)
+		return errmsg_set(err, res, "meta.db is damaged: " DB_DAMAGED_REMEDY);
+	res = res ? stmt_get_str(st, 0, have, sizeof(have)) : -EUCLEAN;
 	if (res)
 		return errmsg_set(err, res, "meta.db does not say which store it belongs to");
 	if (strcmp(have, uuid) != 0)
@@ -217,7 +216,7 @@ int schema_check(struct db *db, const char *uuid, struct errmsg *err)
 	if (!res)
 		res = pragma_int(db, "PRAGMA user_version", &version);
 	if (res)
-		return errmsg_set(err, res, "meta.db cannot be read; run fence fsck");
+		return errmsg_set(err, res, "meta.db cannot be read: " DB_DAMAGED_REMEDY);
 	if (app != SCHEMA_APPLICATION_ID || version < 1)
 		return errmsg_set(err, -EUCLEAN, "meta.db is not the database of a fencefs store");
 	if (version > SCHEMA_VERSION)

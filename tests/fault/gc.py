@@ -667,6 +667,8 @@ def test_copy_made_while_mounted(store, tmp):
     for name in ("meta.db-wal", "meta.db-shm"):
         (store.path / name).unlink(missing_ok=True)
     shutil.copy(tmp / "copy.db", store.path / "meta.db")
+    assert "--accept-pages" in fence("gc", "--grace", "0", store.path, rc=20).err
+    fence("fsck", "--accept-pages", store)
     fence("gc", "--grace", "0", store.path, rc=16)
     assert len(store.blobs()) == 2
     sweep(store.path, "--after-restore")
