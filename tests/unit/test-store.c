@@ -139,7 +139,7 @@ static void reports_a_damaged_database(void **state)
 	write_file(t, "meta.db",
 		   "this is no database, whatever its name may be; it is longer than a hundred "
 		   "bytes, so that nobody takes it for an empty one");
-	assert_open(t, STORE_OWN, -EUCLEAN, "cannot open the database");
+	assert_open(t, STORE_OWN, -EUCLEAN, "is damaged: restore it from a backup");
 	write_file(t, "meta.db", "");
 	assert_open(t, STORE_OWN, -EUCLEAN, "is not the database of a fencefs store");
 	remove_file(t, "meta.db");
