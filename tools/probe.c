@@ -48,6 +48,18 @@ static int copy_file(const char *mount, const char *file, int to, struct errmsg 
 	return n < 0 ? errmsg_set(msg, -errno, "%s", exit_error_text(errno)) : 0;
 }
 
+/* Whoever reads what fence prints waits for the end of it, which one left behind must not put off. */
+static void let_go_of_streams(void)
+{
+	auto_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (null < 0 || dup2(null, fd) < 0)
+			close(fd);
+	if (null <= STDERR_FILENO)
+		(void)take_fd(&null);
+}
+
 static void touch(const char *given, const char *file, int to)
 {
 	auto_target struct target t = { 0 };
@@ -139,8 +151,12 @@ static pid_t start(const char *given, const char *file, int *out_fd)
 		return -errno;
 	pid = fork();
 	if (pid == 0) {
+		int to = fcntl(fds[1], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+
 		close(fds[0]);
-		touch(given, file, fds[1]);
+		close(fds[1]);
+		let_go_of_streams();
+		touch(given, file, to);
 		_exit(0);
 	}
 	close(fds[1]);

@@ -72,6 +72,7 @@ def test_check_when_all_is_well(mnt):
     with mnt.ctl() as ctl:
         ctl.expect_ok("acquire", path="b", ttl="1h")
         line = check(mnt.path)
+    assert check(mnt.path, uid=4001).startswith(f"FENCEFS OK: {mnt.path} | ")
     head, _, numbers = line.partition(" | ")
     assert head == f"FENCEFS OK: {mnt.path}"
     found = dict(part.split("=") for part in numbers.split())
@@ -292,8 +293,18 @@ def test_the_daemon_hangs(mnt, tmp, before):
     check(mnt.path)
 
 
-def test_a_hang_in_the_middle_of_the_text(mnt):
-    """The process that reads may not be killed until the daemon answers; fence does not wait for it."""
+def test_the_daemon_hangs_in_the_request(mnt, tmp):
+    """It has taken the request and does not answer, so nothing can kill who waits: he is left behind."""
+    with injecting(mnt, tmp / "strace", "fstatfs", "delay_enter=1000s"):
+        for _ in range(2):
+            late = f"FENCEFS CRITICAL: {mnt.path}: no answer within 0.3 s"
+            assert check(mnt.path, 12, "--timeout=300ms") == late
+        assert fence("metrics", "--timeout=300ms", mnt.path, rc=12).out == down(mnt.path)
+    wait_until(lambda: not mnt.users(), "all who asked to be gone")
+    check(mnt.path)
+
+
+def test_who_has_it_open_reads_on_after_a_hang(mnt):
     with open(mnt / ".fence/metrics") as opened:
         mnt.daemon.stop()
         try:
