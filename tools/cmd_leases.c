@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "verbs.h"
 
-#include "client.h"
 #include "list.h"
 
 static const struct table_column columns[] = {
@@ -12,18 +11,7 @@ static const struct table_column columns[] = {
 
 static int run(const struct args *a)
 {
-	auto_target struct target t = { 0 };
-	auto_ctl_client struct ctl_client c = CTL_CLIENT_CLOSED;
-	const char *path = a->n ? a->rest[0] : NULL;
-	struct list_query q = {
-		.args = a, .ctl = &c, .target = &t, .kind = "lease", .by_path = path != NULL
-	};
-	int n;
-	int code = client_open(a, path, &t, &c);
-
-	if (code)
-		return code;
-	return args_has(a, "json") ? list_print_json(&q, &n) : list_print_table(&q, columns, &n);
+	return list_run(a, "lease", columns);
 }
 
 static const char *const usage[] = { "[--json] [-m DIR] [PATH]", NULL };

@@ -91,3 +91,19 @@ int list_print_table(const struct list_query *q, const struct table_column *colu
 	*out_n = list.n;
 	return code;
 }
+
+int list_run(const struct args *a, const char *kind, const struct table_column *columns)
+{
+	auto_target struct target t = { 0 };
+	auto_ctl_client struct ctl_client c = CTL_CLIENT_CLOSED;
+	const char *path = a->n ? a->rest[0] : NULL;
+	struct list_query q = {
+		.args = a, .ctl = &c, .target = &t, .kind = kind, .by_path = path != NULL
+	};
+	int n;
+	int code = client_open(a, path, &t, &c);
+
+	if (code)
+		return code;
+	return args_has(a, "json") ? list_print_json(&q, &n) : list_print_table(&q, columns, &n);
+}

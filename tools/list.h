@@ -25,5 +25,7 @@ int list_each(const struct list_query *q, list_fn fn, void *arg);
 int list_print_json(const struct list_query *q, int *out_n);
 /* A table. */
 int list_print_table(const struct list_query *q, const struct table_column *columns, int *out_n);
+/* A verb that is no more than this: [--json] [-m DIR] [PATH], records of @kind. The exit code. */
+int list_run(const struct args *a, const char *kind, const struct table_column *columns);
 
 #endif

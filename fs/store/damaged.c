@@ -122,18 +122,9 @@ int damaged_any(struct db *db)
 
 int damaged_count(struct db *db, int64_t *out)
 {
-	auto_stmt struct stmt *st = NULL;
-	int res = db_stmt(
+	return db_int(
 		db,
 		"SELECT (SELECT count(*) FROM setting WHERE name > 'damaged/' AND name < 'damaged0')"
 		" - (SELECT count(*) FROM setting WHERE name > 'aside/' AND name < 'aside0')",
-		&st);
-
-	if (res)
-		return res;
-	res = stmt_step(st);
-	if (res <= 0)
-		return res ? res : -EUCLEAN;
-	*out = stmt_get_int(st, 0);
-	return 0;
+		out);
 }

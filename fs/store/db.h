@@ -115,5 +115,7 @@ int stmt_get_str(struct stmt *st, int column, char *out, size_t room);
 int stmt_get_bytes(struct stmt *st, int column, void *out, size_t len);
 /* malloc'd copy with a NUL behind it, never NULL on success. */
 int stmt_get_copy(struct stmt *st, int column, void **out, size_t *out_len);
+/* The one number that a query without parameters gives; NULL is 0. -EUCLEAN: it gives no row. */
+int db_int(struct db *db, const char *sql, int64_t *out);
 
 #endif

@@ -169,27 +169,13 @@ static int check_generation(struct gc *gc)
 	return gc_fail(gc, err, "cannot write to the store");
 }
 
-static int read_number(struct gc *gc, const char *sql, int64_t *out)
-{
-	auto_stmt struct stmt *st = NULL;
-	int res = db_stmt(gc->db, sql, &st);
-
-	if (res)
-		return res;
-	res = stmt_step(st);
-	if (res <= 0)
-		return res ? res : -EUCLEAN;
-	*out = stmt_get_int(st, 0);
-	return 0;
-}
-
 /* Blobs first: what comes between the two queries has its entries above M, and is not looked at. */
 static int read_bounds(struct gc *gc)
 {
-	int err = read_number(gc, "SELECT max(n) FROM blob", &gc->last_blob);
+	int err = db_int(gc->db, "SELECT max(n) FROM blob", &gc->last_blob);
 
 	if (!err)
-		err = read_number(gc, "SELECT max(id) FROM entry", &gc->last_row);
+		err = db_int(gc->db, "SELECT max(id) FROM entry", &gc->last_row);
 	gc->young_row = gc->young_seen = gc->last_row;
 	return gc_fail(gc, err, "cannot read the database");
 }

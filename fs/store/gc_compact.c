@@ -66,16 +66,7 @@ struct pages {
 
 static int free_pages(struct db *db, int64_t *out)
 {
-	auto_stmt struct stmt *st = NULL;
-	int res = db_stmt(db, "PRAGMA freelist_count", &st);
-
-	if (res)
-		return res;
-	res = stmt_step(st);
-	if (res <= 0)
-		return res ? res : -EUCLEAN;
-	*out = stmt_get_int(st, 0);
-	return 0;
+	return db_int(db, "PRAGMA freelist_count", out);
 }
 
 static int pages_step(struct db *db, void *arg)

@@ -188,27 +188,13 @@ static int sweep_marks(struct sweep *s, const struct gc_item *mark, int n)
 	return err;
 }
 
-static int count_marks(struct gc *gc, int64_t *out)
-{
-	auto_stmt struct stmt *st = NULL;
-	int res = db_stmt(gc->db, "SELECT count(*) FROM garbage", &st);
-
-	if (res)
-		return res;
-	res = stmt_step(st);
-	if (res <= 0)
-		return res ? res : -EUCLEAN;
-	*out = stmt_get_int(st, 0);
-	return 0;
-}
-
 /* All of the marks there are, in pieces. */
 static int sweep_all(struct sweep *s, struct gc_item *mark)
 {
 	struct blob_id after = { .b = { 0 } };
 	bool first = true;
 	int64_t total = 0;
-	int n, err = count_marks(s->gc, &total);
+	int n, err = db_int(s->gc->db, "SELECT count(*) FROM garbage", &total);
 
 	while (!err && (n = gc_load_marks(s->gc, &after, first, mark)) != 0) {
 		if (n < 0)

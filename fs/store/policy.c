@@ -60,16 +60,7 @@ int policy_get(struct db *db, struct policy *out)
 
 static int add_up(struct db *db, int64_t *out)
 {
-	auto_stmt struct stmt *st = NULL;
-	int res = db_stmt(db, "SELECT coalesce(sum(size), 0) FROM blob", &st);
-
-	if (res)
-		return res;
-	res = stmt_step(st);
-	if (res <= 0)
-		return res ? res : -EUCLEAN;
-	*out = stmt_get_int(st, 0);
-	return 0;
+	return db_int(db, "SELECT coalesce(sum(size), 0) FROM blob", out);
 }
 
 static int set_limit(struct db *db, int64_t max_size)

@@ -11,16 +11,7 @@
 
 int revision_current(struct db *db, int64_t *out)
 {
-	auto_stmt struct stmt *st = NULL;
-	int res = db_stmt(db, "SELECT max(revision) FROM revision", &st);
-
-	if (res)
-		return res;
-	res = stmt_step(st);
-	if (res <= 0)
-		return res ? res : -EUCLEAN;
-	*out = stmt_get_int(st, 0); /* NULL, in a database without any, reads as 0 */
-	return 0;
+	return db_int(db, "SELECT max(revision) FROM revision", out);
 }
 
 /* One row of a bound statement, whose columns come first. -ENOENT. */

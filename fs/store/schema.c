@@ -174,20 +174,6 @@ int schema_create(struct db *db, const char *uuid, uid_t uid, gid_t gid, int64_t
 	return txn_commit(db);
 }
 
-static int pragma_int(struct db *db, const char *sql, int64_t *out)
-{
-	auto_stmt struct stmt *st = NULL;
-	int res = db_stmt(db, sql, &st);
-
-	if (res)
-		return res;
-	res = stmt_step(st);
-	if (res <= 0)
-		return res ? res : -EUCLEAN;
-	*out = stmt_get_int(st, 0);
-	return 0;
-}
-
 static int check_uuid(struct db *db, const char *uuid, struct errmsg *err)
 {
 	auto_stmt struct stmt *st = NULL;
@@ -211,10 +197,10 @@ static int check_uuid(struct db *db, const char *uuid, struct errmsg *err)
 int schema_check(struct db *db, const char *uuid, struct errmsg *err)
 {
 	int64_t app = 0, version = 0;
-	int res = pragma_int(db, "PRAGMA application_id", &app);
+	int res = db_int(db, "PRAGMA application_id", &app);
 
 	if (!res)
-		res = pragma_int(db, "PRAGMA user_version", &version);
+		res = db_int(db, "PRAGMA user_version", &version);
 	if (res)
 		return errmsg_set(err, res, "meta.db cannot be read: " DB_DAMAGED_REMEDY);
 	if (app != SCHEMA_APPLICATION_ID || version < 1)

@@ -223,3 +223,17 @@ int stmt_get_copy(struct stmt *st, int column, void **out, size_t *out_len)
 	*out_len = len;
 	return 0;
 }
+
+int db_int(struct db *db, const char *sql, int64_t *out)
+{
+	auto_stmt struct stmt *st = NULL;
+	int res = db_stmt(db, sql, &st);
+
+	if (res)
+		return res;
+	res = stmt_step(st);
+	if (res <= 0)
+		return res ? res : -EUCLEAN;
+	*out = stmt_get_int(st, 0);
+	return 0;
+}
