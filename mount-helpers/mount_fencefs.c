@@ -6,6 +6,9 @@
  *
  * It sorts the options and runs fencefs, which returns when the mount answers; a watch over the time is all that is added. It needs no
  * environment: mount units have neither PATH nor HOME. Exit statuses are those of mount(8).
+ *
+ * While an automount point waits for its mount, all who come by wait, but for the process group of who is to
+ * mount it (systemd, and what it starts): so none of us leaves that group before it is mounted.
  */
 #include "mount_option.h"
 
@@ -228,7 +231,8 @@ static int wait_for(const struct helper *h, pid_t pid)
 		fprintf(stderr,
 			NAME ": %s did not answer within %d s (x-fence.timeout=): given up\n",
 			h->dir, h->options.timeout);
-		kill(-pid, SIGTERM);
+		/* The daemon that it may have started ends when it sees that nobody waits. */
+		kill(pid, SIGTERM);
 		waitpid(pid, &wstatus, 0);
 		return STATUS_MOUNT;
 	}
@@ -249,8 +253,6 @@ static int mount_it(const struct helper *h)
 		return STATUS_SYSTEM;
 	}
 	if (pid == 0) {
-		/* So that it can be ended; a daemon whose starter has ended ends, too. */
-		setpgid(0, 0);
 		sigprocmask(SIG_UNBLOCK, &set, NULL);
 		run_daemon(h);
 	}

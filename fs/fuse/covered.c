@@ -3,6 +3,7 @@
 #include "fuse/covered.h"
 
 #include "base/log.h"
+#include "fuse/stale.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 
 void covered_warn(const char *mountpoint)
 {
-	DIR *dir = opendir(mountpoint);
+	DIR *dir = stale_is_automount(mountpoint) ? NULL : opendir(mountpoint);
 	const struct dirent *d;
 	char first[256] = "";
 	int n = 0;

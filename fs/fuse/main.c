@@ -44,11 +44,15 @@ static int fail(const struct errmsg *err)
 	return EXIT_FAILURE;
 }
 
-/* From now on there is nobody at the terminal. */
+/*
+ * From now on there is nobody at the terminal. Not before it is mounted: at an automount point all but
+ * the process group that is to mount it have to wait.
+ */
 static void leave_terminal(void)
 {
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
+	setsid();
 	log_to_syslog(NAME);
 	if (fd < 0)
 		return;
@@ -109,7 +113,6 @@ static int daemon_main(const struct options *o, const struct serve_place *place,
 	struct guard guard;
 	int status;
 
-	setsid();
 	if (chdir("/") < 0)
 		perror(NAME ": /");
 	guard = guard_start(place->mountpoint, o->store, argv);

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #define FSTYPE	   "fuse.fencefs"
+#define AUTOFS	   "autofs"
 #define STACK_MAX  16 /* mounts over each other at one place */
 #define FUSERMOUNT "fusermount3"
 
@@ -200,24 +201,33 @@ static bool is_ours(const struct mount_name *m, const char *store, const char *s
 		leads_to(source, store_path));
 }
 
+/* statfs() of an automount point would wait for the very mount that we are to make. */
+static bool find_dead(const char *mountpoint, struct mount_name *out)
+{
+	struct statfs st;
+
+	return find_mount(mountpoint, out) == 0 && strcmp(out->type, AUTOFS) != 0 &&
+	       statfs(mountpoint, &st) < 0 && errno == ENOTCONN;
+}
+
 int stale_clear(const char *mountpoint, const char *store, const char *store_path,
 		struct errmsg *err)
 {
 	for (int i = 0; i < STACK_MAX; i++) {
 		struct mount_name m = { NULL, NULL };
-		struct statfs st;
 		bool ours;
 		int e;
 
-		if (statfs(mountpoint, &st) == 0 || errno != ENOTCONN)
+		if (!find_dead(mountpoint, &m)) {
+			mount_name_fini(&m);
 			return 0;
-		e = find_mount(mountpoint, &m);
-		ours = !e && is_ours(&m, store, store_path);
+		}
+		ours = is_ours(&m, store, store_path);
 		if (!ours)
 			e = errmsg_set(err, -EBUSY,
 				       "%s is a dead mount of %s %s, not of this store: "
 				       "unmount it first (umount -l)",
-				       mountpoint, e ? "?" : m.type, e ? "?" : m.source);
+				       mountpoint, m.type, m.source);
 		else
 			e = unmount_lazily(mountpoint);
 		mount_name_fini(&m);
@@ -236,6 +246,15 @@ bool stale_is_of(const char *mountpoint, const char *source)
 	struct mount_name m = { NULL, NULL };
 	bool is = find_mount(mountpoint, &m) == 0 && strcmp(m.type, FSTYPE) == 0 &&
 		  strcmp(m.source, source) == 0;
+
+	mount_name_fini(&m);
+	return is;
+}
+
+bool stale_is_automount(const char *mountpoint)
+{
+	struct mount_name m = { NULL, NULL };
+	bool is = find_mount(mountpoint, &m) == 0 && strcmp(m.type, AUTOFS) == 0;
 
 	mount_name_fini(&m);
 	return is;

@@ -29,6 +29,12 @@ int stale_mark(const char *mountpoint, const char *source);
 /* Whether the uppermost mount at @mountpoint (absolute) is a fencefs of @source. */
 bool stale_is_of(const char *mountpoint, const char *source);
 
+/*
+ * Whether @mountpoint (absolute) waits for somebody to look at it, and then for a mount: ours, so that we
+ * would wait for ourselves.
+ */
+bool stale_is_automount(const char *mountpoint);
+
 /* Whether a fencefs is mounted at @mountpoint (absolute), alive or dead. */
 bool stale_is_mounted(const char *mountpoint);
 

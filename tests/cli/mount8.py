@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """mount(8) and fstab: a file system that behaves like one."""
 
+import contextlib
+import ctypes
 import errno
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -347,6 +350,56 @@ def test_read_only_root(tmp):
         done = run("unshare", "--mount", "sh", "-ec", script, "sh", tmp)
     assert done.stdout == "f\n", done
     wait_until(lambda: kernel.states(daemon_pid(store)) in ([], ["Z"]), "its end")
+
+
+@contextlib.contextmanager
+def automount_point(point):
+    """We are to mount something there when we are asked to; yields where we are asked."""
+    read_end, write_end = os.pipe()
+    libc = ctypes.CDLL(None, use_errno=True)
+    data = f"fd={write_end},pgrp={os.getpgrp()},minproto=5,maxproto=5,direct".encode()
+    if libc.mount(b"test", os.fsencode(point), b"autofs", 0, data):
+        skip(f"autofs: {os.strerror(ctypes.get_errno())}")
+    try:
+        yield read_end
+    finally:
+        run("umount", "--lazy", point)
+        os.close(read_end)
+        os.close(write_end)
+
+
+def test_an_automount_point_before_its_time(tmp):
+    """x-systemd.automount and `mount -a`: who looks at it waits for the mount, so the mount must not look."""
+    store, point = new_store(tmp)
+    with automount_point(point) as asked:
+        for _ in range(2):
+            run("setsid", "--wait", HELPER, store, point)
+            assert [m.fstype for m in mounts_beneath(point)] == ["autofs", "fuse.fencefs"]
+            fence("umount", point)
+        run("setsid", "--wait", HELPER, store, point)
+        kill_daemon(store, point)
+        run("setsid", "--wait", HELPER, store, point)
+        fence("umount", point)
+        assert not select.select([asked], [], [], 0)[0]
+
+
+def test_an_automount_point(tmp):
+    """Somebody looks at it: now all wait but our process group, which none of what mounts it leaves."""
+    store, point = new_store(tmp)
+    with automount_point(point) as asked:
+        looks = subprocess.Popen(["ls", point], start_new_session=True, stdout=subprocess.DEVNULL)
+        try:
+            assert select.select([asked], [], [], 30)[0]
+            for _ in range(2):
+                run(HELPER, store, point)
+                assert [m.fstype for m in mounts_beneath(point)] == ["autofs", "fuse.fencefs"]
+                with Ctl(point) as ctl:
+                    ctl.expect_ok("hello")
+                assert os.getpgid(daemon_pid(store)) == daemon_pid(store), "by now it has left"
+                fence("umount", point)
+        finally:
+            looks.kill()  # we never say that it is done
+            looks.wait()
 
 
 @params(how=["absolute", "relative"])
