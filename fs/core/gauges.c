@@ -4,6 +4,7 @@
 
 #include "core/core_impl.h"
 #include "store/damaged.h"
+#include "store/db.h"
 #include "store/generation.h"
 #include "store/policy.h"
 #include "store/record.h"
@@ -24,6 +25,7 @@ const struct problem_kind problem_kinds[PROBLEMS] = {
 	[PROBLEM_READ_ONLY] = { "read_only_after_write_error", true,
 				"look into the kernel's log, then mount again" },
 	[PROBLEM_DAMAGED] = { "damaged_content", true, "fence fsck --data names it" },
+	[PROBLEM_DATABASE] = { "damaged_database", true, "fence fsck names what is on the page" },
 	[PROBLEM_DISK_FULL] = { "disk_full", true, "free space where the store is, or fence gc" },
 	[PROBLEM_DISK_NEARLY_FULL] = { "disk_nearly_full", false,
 				       "free space where the store is, or fence gc" },
@@ -53,6 +55,7 @@ static void find_problems(struct core *c, bool is_restored, struct gauges *g)
 
 	g->has_problem[PROBLEM_READ_ONLY] = store_is_broken(c->store);
 	g->has_problem[PROBLEM_DAMAGED] = g->damaged > 0;
+	g->has_problem[PROBLEM_DATABASE] = db_has_met_damage();
 	g->has_problem[PROBLEM_DISK_FULL] = full;
 	g->has_problem[PROBLEM_DISK_NEARLY_FULL] =
 		!full && is_short(&g->fs, NEARLY_FULL_PERCENT, NEARLY_FULL_BYTES);

@@ -283,6 +283,11 @@ uint64_t db_work(const struct db *db)
 	return atomic_load_explicit(&db->work, memory_order_relaxed);
 }
 
+bool db_has_met_damage(void)
+{
+	return page_sum_misses() > 0;
+}
+
 void db_tolerate(struct db *db, bool on)
 {
 	page_sum_tolerate(db->sq, on);

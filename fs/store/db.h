@@ -51,6 +51,8 @@ uint64_t db_work(const struct db *db);
  */
 int db_checkpoint(struct db *db, bool truncate);
 
+/* Whether, since the process began, a page of a database was read that was damaged. */
+bool db_has_met_damage(void);
 /*
  * Between db_tolerate(db, true) and false, damaged pages are read as they are: for what has a hash
  * of its own.

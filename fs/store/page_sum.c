@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -17,6 +18,9 @@
 
 /* Operations of our own for sqlite3_file_control(); SQLite leaves numbers from 100 on to others. */
 enum { CONTROL_ASK = 0x66656e63, CONTROL_SET, CONTROL_TOLERATE };
+
+/* Like the VFS itself, of the process: SQLite gives a file of it nothing that leads to its owner. */
+static atomic_uint_fast64_t misses;
 
 /* What SQLite has of a database's file. The system's own follows in memory. */
 struct sum_file {
@@ -109,6 +113,7 @@ static int sum_read(sqlite3_file *file, void *buf, int n, sqlite3_int64 at)
 
 	if (code != SQLITE_OK || !f->is_on || !is_page(n, at) || is_right(buf, at))
 		return code;
+	atomic_fetch_add(&misses, 1);
 	log_error("database: page %lld is damaged: it does not match its sum",
 		  (long long)(at / PAGE_SUM_PAGE + 1));
 	return f->is_tolerant ? SQLITE_OK : SQLITE_IOERR_DATA;
@@ -342,6 +347,11 @@ const char *page_sum_vfs(void)
 
 	pthread_once(&once, register_vfs);
 	return sqlite3_vfs_find(VFS_NAME) ? VFS_NAME : NULL;
+}
+
+uint64_t page_sum_misses(void)
+{
+	return atomic_load(&misses);
 }
 
 int page_sum_want(sqlite3 *sq)

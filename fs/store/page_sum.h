@@ -28,6 +28,8 @@
 
 /* For sqlite3_open_v2(). From any thread. NULL: it could not be registered (no memory). */
 const char *page_sum_vfs(void);
+/* How often, in this process, a page that was read did not match. From any thread. */
+uint64_t page_sum_misses(void);
 /* A database that is still empty, opened so, is to have sums. SQLite's code. */
 int page_sum_want(sqlite3 *sq);
 /* Whether it has them. */

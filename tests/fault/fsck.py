@@ -267,6 +267,7 @@ def test_the_rest_of_the_tree_stays_readable(tmp):
             assert error.errno in (errno.EIO, errno.EUCLEAN), error
             unreadable.add(path)
     assert unreadable == {path for path in named if "/" in path}
+    assert "damaged_database" in fence("status", "--check", mnt, rc=20).out
     mnt.unmount()
     discard(store)
 
