@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fenceharness import *
 
-from tracing import inject, injecting, was_injected
+from tracing import frozen, held_up, inject, injecting, is_held_up, was_injected
 
 FILE = 20_000  # a file of its own in blobs/; smaller content than 16 KiB lives in the database
 INLINE = 300
@@ -156,16 +156,18 @@ def test_rows_written_ahead(mnt, store, tmp):
     files = {f"f{n}": content(n, 16_000) for n in range(5000)}
     child = spawn(commit_it, mnt.path, "d", files, True)
     child.wait_stopped("written", 120)
-    pinned = 0
-    # Whoever seals goes on some time after the committer is done.
-    with injecting(mnt, tmp / "log", "futex", "delay_exit=1s", only="pool"):
-        child.cont()
-        while child.is_alive():
-            report = sweep(mnt)
-            assert removed(report) == 0, report
-            pinned = max(pinned, report["pinned"])
+    log = tmp / "log"
+    with contextlib.ExitStack() as frozen_pool:
+        with held_up(mnt, log, "pwrite64", "-P", store.path / "meta.db-wal", only="committer"):
+            child.cont()
+            wait_until(lambda: is_held_up(log, "pwrite64"), "the rows to be written", 120)
+            # Who is to commit waits for them, and will for some time.
+            frozen_pool.enter_context(frozen(mnt, "pool"))
+        wait_until(lambda: store.query("SELECT count(*) FROM blob") > [(4000,)], "the rows", 120)
+        report = sweep(mnt)
+        assert removed(report) == 0 and 4000 < report["pinned"] < 5000, report
+        assert child.is_alive()
     assert child.result().startswith("ok revision=")
-    assert 4000 < pinned < 5000, pinned
     sweep(mnt)
     bad = [name for name, data in files.items() if (mnt / "d" / name).read_bytes() != data]
     assert not bad, bad[:10]

@@ -2,7 +2,9 @@
 """The daemon under strace: what it does, and system calls of it that fail, wait or kill it."""
 
 import contextlib
+import ctypes
 import fnmatch
+import os
 import re
 import subprocess
 from collections import Counter
@@ -71,9 +73,36 @@ def injecting(mnt: Mount, log: Path, calls: str, what: str, *options, only: str 
         tracer.wait()
 
 
-def held_up(mnt: Mount, log: Path, call: str, *options):
+def held_up(mnt: Mount, log: Path, call: str, *options, only: str | None = None):
     """Each such call waits before it is made, until the block ends."""
-    return injecting(mnt, log, call, "delay_enter=1000s", *options)
+    return injecting(mnt, log, call, "delay_enter=1000s", *options, only=only)
+
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+_PTRACE_DETACH, _PTRACE_SEIZE, _PTRACE_INTERRUPT = 17, 0x4206, 0x4207
+_WALL = 0x40000000
+
+
+def _ptrace(request: int, thread: int):
+    if _libc.ptrace(request, thread, None, None) < 0:
+        raise OSError(ctypes.get_errno(), f"ptrace of thread {thread}")
+
+
+@contextlib.contextmanager
+def frozen(mnt: Mount, name: str):
+    """The daemon's threads of that name stand still until the block ends; the others go on."""
+    found = threads(mnt, name)
+    assert found, f"no thread is named {name}"
+    for thread in found:
+        _ptrace(_PTRACE_SEIZE, thread)
+        _ptrace(_PTRACE_INTERRUPT, thread)
+        os.waitpid(thread, _WALL)
+    try:
+        yield
+    finally:
+        for thread in found:
+            _ptrace(_PTRACE_DETACH, thread)
 
 
 def is_traced(mnt: Mount, tracer: subprocess.Popen, only: str | None) -> bool:
