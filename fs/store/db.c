@@ -113,7 +113,8 @@ int db_fail(struct db *db, int code)
 	int err = code_errno(db, code);
 
 	/* Logged here, because SQLite's own words are lost above this line. */
-	if (err != -EBUSY && err != -ENOSPC && err != -EDQUOT && err != -EINTR)
+	if (err != -EBUSY && err != -ENOSPC && err != -EDQUOT && err != -EINTR &&
+	    code != SQLITE_IOERR_DATA) /* told with the page */
 		log_error("database: %s (SQLite code %d, system error %d)", sqlite3_errmsg(db->sq),
 			  code, sqlite3_system_errno(db->sq));
 	if (db->in_txn && sqlite3_get_autocommit(db->sq) && !db->lost)

@@ -5,6 +5,7 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -20,7 +21,7 @@
 enum { CONTROL_ASK = 0x66656e63, CONTROL_SET, CONTROL_TOLERATE };
 
 /* Like the VFS itself, of the process: SQLite gives a file of it nothing that leads to its owner. */
-static atomic_uint_fast64_t misses;
+static atomic_uint_fast64_t misses, last_miss;
 
 /* What SQLite has of a database's file. The system's own follows in memory. */
 struct sum_file {
@@ -106,6 +107,14 @@ static int sum_close(sqlite3_file *file)
 	return real(file)->pMethods->xClose(real(file));
 }
 
+/* Whoever reads it again is told with an error; the log need not be filled with one page. */
+static void say_miss(uint64_t pgno)
+{
+	atomic_fetch_add(&misses, 1);
+	if (atomic_exchange(&last_miss, pgno) != pgno)
+		log_error("database: page %" PRIu64 " is damaged: it does not match its sum", pgno);
+}
+
 static int sum_read(sqlite3_file *file, void *buf, int n, sqlite3_int64 at)
 {
 	struct sum_file *f = sum_file_of(file);
@@ -113,9 +122,7 @@ static int sum_read(sqlite3_file *file, void *buf, int n, sqlite3_int64 at)
 
 	if (code != SQLITE_OK || !f->is_on || !is_page(n, at) || is_right(buf, at))
 		return code;
-	atomic_fetch_add(&misses, 1);
-	log_error("database: page %lld is damaged: it does not match its sum",
-		  (long long)(at / PAGE_SUM_PAGE + 1));
+	say_miss((uint64_t)(at / PAGE_SUM_PAGE + 1));
 	return f->is_tolerant ? SQLITE_OK : SQLITE_IOERR_DATA;
 }
 

@@ -267,7 +267,8 @@ def test_the_rest_of_the_tree_stays_readable(tmp):
             assert error.errno in (errno.EIO, errno.EUCLEAN), error
             unreadable.add(path)
     assert unreadable == {path for path in named if "/" in path}
-    assert "damaged_database" in fence("status", "--check", mnt, rc=20).out
+    told = fence("status", "--check", mnt, rc=20)
+    assert "damaged database" in told.out, told
     mnt.unmount()
     discard(store)
 
