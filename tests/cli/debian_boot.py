@@ -5,7 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from fenceharness import run, skip, wait_until
+from fenceharness import own_mounts, run, skip, wait_until
 from fenceharness.kernel import all_mounts
 
 # What the machine itself would notice is out of reach: other processes, mounts, cgroups and /proc/sys.
@@ -66,7 +66,7 @@ def run_booted(root, script: str) -> list[str]:
     try:
         run(
             *("sh", "-c", 'echo 0 >"$1" && shift && exec "$@"', "sh", cgroup / "cgroup.procs"),
-            *("unshare", "--fork", "--kill-child", "--pid", "--mount", "--uts", "--ipc", "--cgroup"),
+            *own_mounts("--fork", "--kill-child", "--pid", "--uts", "--ipc", "--cgroup"),
             *("sh", "-c", ENTER, "sh", root.path),
             timeout=120,
         )

@@ -33,7 +33,7 @@ def doctor(*args, **how) -> dict:
 def in_namespace(script, *args, rc) -> str:
     """A shell with mounts of its own; $1 is fence."""
     return run(
-        "unshare", "--mount", "sh", "-ec", script, "sh", fence_program(), *args, rc=rc
+        *own_mounts(), "sh", "-ec", script, "sh", fence_program(), *args, rc=rc
     ).stdout
 
 

@@ -13,14 +13,7 @@ def open_session(mnt, path, token, *options, **kwargs):
 
 def fence_where_it_is_the_only_mount(mnt, *args) -> Result:
     """`fence ARGS` where no other fencefs is mounted, whatever runs beside this test."""
-    script = """
-        me=$1; shift
-        findmnt --noheadings --list --output TARGET --types fuse.fencefs |
-            while read -r at; do [ "$at" = "$me" ] || umount --lazy "$at" || :; done
-        exec "$@"
-    """
-    inside = ["sh", "-ec", script, "sh", mnt.path, fence_program(), *args]
-    done = run("unshare", "--mount", "--propagation", "private", *inside, cwd="/")
+    done = run(*own_mounts(keep=mnt.path), fence_program(), *args, cwd="/")
     return Result(done.returncode, done.stdout, done.stderr)
 
 

@@ -22,7 +22,7 @@ def new_store(tmp):
 def in_private(script, tmp, program=None, rc=0):
     """@script in a mount namespace of its own; in it $F is fencefs, $S the store, $M the mount point."""
     head = 'F=$1 S=$2/store M=$2/mnt T=$2\n'
-    return run("unshare", "--mount", "sh", "-ec", head + script, "sh", program or fencefs_program(), tmp, rc=rc)
+    return run(*own_mounts(), "sh", "-ec", head + script, "sh", program or fencefs_program(), tmp, rc=rc)
 
 
 def daemon_pid(store) -> int:

@@ -145,7 +145,7 @@ def test_a_line_for_a_user(tmp):
         ! findmnt "$2"
     """
     with installed(), kernel.fuse_device_for_all():
-        done = run("unshare", "--mount", "sh", "-ec", script, "sh", tab, tmp / "mnt")
+        done = run(*own_mounts(), "sh", "-ec", script, "sh", tab, tmp / "mnt")
     line, listed = done.stdout.splitlines()
     assert line.split()[:2] == [str(tmp / "store"), "fuse.fencefs"], line
     assert {"noexec", "nosuid", "nodev", "user_id=65534"} <= set(line.split()[2].split(",")), line
@@ -347,7 +347,7 @@ def test_read_only_root(tmp):
         ! findmnt "$1/mnt"
     """
     with installed():
-        done = run("unshare", "--mount", "sh", "-ec", script, "sh", tmp)
+        done = run(*own_mounts(), "sh", "-ec", script, "sh", tmp)
     assert done.stdout == "f\n", done
     wait_until(lambda: kernel.states(daemon_pid(store)) in ([], ["Z"]), "its end")
 

@@ -36,7 +36,7 @@ def test_the_five_minutes(mnt, tmp, shell):
         ' mount --bind "$1" /mnt/shared && exec $2 "$3"'
     )
     env = {"PATH": f"{build_dir()}/tools:{os.environ['PATH']}"}  # the tour uses fence, too
-    done = run("unshare", "--mount", "sh", "-c", into, "sh", mnt.path, shell, script, env=env)
+    done = run(*own_mounts(), "sh", "-c", into, "sh", mnt.path, shell, script, env=env)
     printed = done.stdout.split(mark + "\n")
     for (commands, output), got in zip(blocks(), printed, strict=False):
         assert re.fullmatch(as_pattern(output), got), f"{commands}printed\n{got}and not\n{output}"

@@ -38,6 +38,7 @@ from .process import (
 )
 from .kernel import fuse_connection, fuse_parameter, mounts_beneath
 from .terminal import Terminal
+from .namespace import own_mounts
 from .runner import main, mount_options, params, skip, skip_unless, timeout
 
 __all__ = [
@@ -65,6 +66,7 @@ __all__ = [
     "main",
     "mount_options",
     "mounts_beneath",
+    "own_mounts",
     "params",
     "quote",
     "run",
