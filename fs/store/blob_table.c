@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 
 #include <errno.h>
+#include <string.h>
 
 int blob_insert(struct db *db, const struct blob_id *id, int64_t size, const struct blob_hash *hash,
 		const void *data)
@@ -28,9 +29,9 @@ int blob_insert(struct db *db, const struct blob_id *id, int64_t size, const str
 	if (data || size == 0)
 		stmt_blob(st, 4, data ? data : "", (size_t)size);
 	/* What is damaged on the last page of the table is no reason to take nothing new. */
-	db_tolerate(db, true);
+	db_tolerate(db, DB_ROWS);
 	err = stmt_run(st);
-	db_tolerate(db, false);
+	db_tolerate(db, DB_STRICT);
 	if (err)
 		return err;
 	return db_changes(db) ? quota_add(db, size) : 0;
@@ -62,23 +63,45 @@ static int load(struct stmt *st, bool want_data, struct blob_info *out)
 	return 0;
 }
 
+/*
+ * A damaged index may lead to the row of other content, whose hash is right for it. So the id is
+ * that of the row, not the index's.
+ */
+static const char by_id[] = "SELECT b.id, b.size, b.hash, b.data IS NOT NULL, b.data"
+			    " FROM blob AS i LEFT JOIN blob AS b ON b.n = i.n WHERE i.id = ?1";
+
+static int load_own(struct stmt *st, const struct blob_id *id, bool want_data,
+		    struct blob_info *out)
+{
+	struct blob_info info;
+	int res = stmt_step(st);
+
+	if (res <= 0)
+		return res ? res : -ENOENT;
+	res = load(st, want_data, &info);
+	if (res)
+		return res;
+	if (memcmp(info.id.b, id->b, sizeof(id->b)) != 0) {
+		free(info.data);
+		return -EUCLEAN;
+	}
+	*out = info;
+	return 0;
+}
+
 int blob_get(struct db *db, const struct blob_id *id, bool want_data, struct blob_info *out)
 {
-	auto_stmt struct stmt *st = NULL;
-	int res = db_stmt(
-		db, "SELECT id, size, hash, data IS NOT NULL, data FROM blob WHERE id = ?1", &st);
+	struct stmt *st;
+	int res = db_stmt(db, by_id, &st);
 
 	if (res)
 		return res;
 	stmt_blob(st, 1, id->b, sizeof(id->b));
 	/* The hash says whether it is what was sealed, whatever else on the page is not. */
-	db_tolerate(db, true);
-	res = stmt_step(st);
-	if (res > 0)
-		res = load(st, want_data, out);
-	else if (res == 0)
-		res = -ENOENT;
-	db_tolerate(db, false);
+	db_tolerate(db, DB_ALL);
+	res = load_own(st, id, want_data, out);
+	stmt_done(st); /* what it holds could not be forgotten */
+	db_tolerate(db, DB_STRICT);
 	return res;
 }
 

@@ -289,9 +289,17 @@ bool db_has_met_damage(void)
 	return page_sum_misses() > 0;
 }
 
-void db_tolerate(struct db *db, bool on)
+void db_tolerate(struct db *db, enum db_tolerance how)
 {
-	page_sum_tolerate(db->sq, on);
+	static const enum page_sum_tolerance of[] = {
+		[DB_STRICT] = PAGE_SUM_STRICT,
+		[DB_ROWS] = PAGE_SUM_ROWS,
+		[DB_ALL] = PAGE_SUM_ALL,
+	};
+
+	/* Else whoever is not as tolerant would find them in the cache, where nothing is compared. */
+	if (page_sum_tolerate(db->sq, of[how]))
+		sqlite3_db_release_memory(db->sq);
 }
 
 int db_page_check(struct db *db, uint32_t pgno)

@@ -53,11 +53,17 @@ int db_checkpoint(struct db *db, bool truncate);
 
 /* Whether, since the process began, a page of a database was read that was damaged. */
 bool db_has_met_damage(void);
+enum db_tolerance {
+	DB_STRICT,
+	DB_ROWS, /* pages with rows of a table, and nothing else: also for who writes */
+	DB_ALL,
+};
+
 /*
- * Between db_tolerate(db, true) and false, damaged pages are read as they are: for what has a hash
- * of its own.
+ * Between this and db_tolerate(db, DB_STRICT), damaged pages are read as they are: for what has a
+ * hash of its own. They are forgotten then, but for those that a statement in use has.
  */
-void db_tolerate(struct db *db, bool on);
+void db_tolerate(struct db *db, enum db_tolerance how);
 /*
  * Page @pgno (from 1) of the file, as it is there. 1: as it was written.  0: damaged.  -ENODATA:
  * behind the end.  -EOPNOTSUPP: this database has no sums.  -EIO.

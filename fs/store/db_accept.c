@@ -36,7 +36,7 @@ int db_accept_pages(const char *path, int64_t *out_pages, struct errmsg *err)
 	int res;
 
 	if (code == SQLITE_OK) {
-		page_sum_tolerate(sq, true);
+		page_sum_tolerate(sq, PAGE_SUM_ALL);
 		code = sqlite3_exec(sq, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
 	}
 	if (code != SQLITE_OK)

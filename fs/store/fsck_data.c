@@ -58,13 +58,13 @@ int fsck_blobs(struct fsck *f, int64_t after, struct fsck_blob *out, int max)
 	if (res)
 		return res;
 	stmt_int(st, 1, after);
-	db_tolerate(f->db, true);
+	db_tolerate(f->db, DB_ALL);
 	while (n < max && (res = stmt_step(st)) > 0) {
 		/* What is malformed was told of by invariant 14. */
 		if (load(f, st, marks, &out[n]) == 0)
 			n++;
 	}
-	db_tolerate(f->db, false);
+	db_tolerate(f->db, DB_STRICT);
 	return res < 0 ? res : n;
 }
 
@@ -77,9 +77,9 @@ int fsck_blobs_total(struct fsck *f, int64_t after, int64_t *out_n, int64_t *out
 	if (res)
 		return res;
 	stmt_int(st, 1, after);
-	db_tolerate(f->db, true);
+	db_tolerate(f->db, DB_ALL);
 	res = stmt_step(st);
-	db_tolerate(f->db, false);
+	db_tolerate(f->db, DB_STRICT);
 	if (res <= 0)
 		return res ? res : -EUCLEAN;
 	*out_n = stmt_get_int(st, 0);

@@ -16,6 +16,7 @@
 #define RESERVED  20 /* the byte of the header that says how much of each page is left free */
 #define SUM_BYTES 8
 #define SUM_AT	  (PAGE_SUM_PAGE - SUM_BYTES)
+#define ROWS	  13 /* the first byte of a leaf of a table's tree */
 
 /* Operations of our own for sqlite3_file_control(); SQLite leaves numbers from 100 on to others. */
 enum { CONTROL_ASK = 0x66656e63, CONTROL_SET, CONTROL_TOLERATE };
@@ -27,7 +28,13 @@ static atomic_uint_fast64_t misses, last_miss;
 struct sum_file {
 	sqlite3_file base; /* first */
 	bool is_on;
-	bool is_tolerant;
+	bool has_tolerated;
+	enum page_sum_tolerance tolerance;
+};
+
+struct tolerate {
+	enum page_sum_tolerance how;
+	bool has_tolerated; /* set by the call */
 };
 
 static struct sum_file *sum_file_of(sqlite3_file *file)
@@ -115,6 +122,12 @@ static void say_miss(uint64_t pgno)
 		log_error("database: page %" PRIu64 " is damaged: it does not match its sum", pgno);
 }
 
+/* Of a page that is damaged, so the byte itself may be; then SQLite takes the rest for what it is not. */
+static bool is_tolerated(const struct sum_file *f, const unsigned char *page)
+{
+	return f->tolerance == PAGE_SUM_ALL || (f->tolerance == PAGE_SUM_ROWS && page[0] == ROWS);
+}
+
 static int sum_read(sqlite3_file *file, void *buf, int n, sqlite3_int64 at)
 {
 	struct sum_file *f = sum_file_of(file);
@@ -123,7 +136,10 @@ static int sum_read(sqlite3_file *file, void *buf, int n, sqlite3_int64 at)
 	if (code != SQLITE_OK || !f->is_on || !is_page(n, at) || is_right(buf, at))
 		return code;
 	say_miss((uint64_t)(at / PAGE_SUM_PAGE + 1));
-	return f->is_tolerant ? SQLITE_OK : SQLITE_IOERR_DATA;
+	if (!is_tolerated(f, buf))
+		return SQLITE_IOERR_DATA;
+	f->has_tolerated = true;
+	return SQLITE_OK;
 }
 
 static int sum_write(sqlite3_file *file, const void *buf, int n, sqlite3_int64 at)
@@ -171,6 +187,13 @@ static int sum_is_reserved(sqlite3_file *file, int *out)
 	return real(file)->pMethods->xCheckReservedLock(real(file), out);
 }
 
+static void tolerate(struct sum_file *f, struct tolerate *t)
+{
+	t->has_tolerated = f->has_tolerated;
+	f->has_tolerated = false;
+	f->tolerance = t->how;
+}
+
 static int sum_control(sqlite3_file *file, int op, void *arg)
 {
 	if (op == CONTROL_ASK)
@@ -178,7 +201,7 @@ static int sum_control(sqlite3_file *file, int op, void *arg)
 	else if (op == CONTROL_SET)
 		sum_file_of(file)->is_on = *(const bool *)arg;
 	else if (op == CONTROL_TOLERATE)
-		sum_file_of(file)->is_tolerant = *(const bool *)arg;
+		tolerate(sum_file_of(file), arg);
 	else
 		return real(file)->pMethods->xFileControl(real(file), op, arg);
 	return SQLITE_OK;
@@ -375,9 +398,12 @@ bool page_sum_is_on(sqlite3 *sq)
 	return sqlite3_file_control(sq, "main", CONTROL_ASK, &on) == SQLITE_OK && on;
 }
 
-void page_sum_tolerate(sqlite3 *sq, bool on)
+bool page_sum_tolerate(sqlite3 *sq, enum page_sum_tolerance how)
 {
-	sqlite3_file_control(sq, "main", CONTROL_TOLERATE, &on);
+	struct tolerate t = { how, false };
+
+	sqlite3_file_control(sq, "main", CONTROL_TOLERATE, &t);
+	return t.has_tolerated;
 }
 
 void page_sum_as(sqlite3 *to, sqlite3 *from)

@@ -12,7 +12,8 @@
  * is one that SQLite never wrote. A database that was made without sums is read and written as it is.
  *
  * The table of blobs is the exception (page_sum_tolerate): each of its rows has a hash of the
- * content, so one flipped byte need not take the other contents on its page along.
+ * content, so one flipped byte need not take the other contents on its page along. What leads to
+ * rows, and what says which pages are free, has none: who writes is never let past that.
  *
  * Other programs can read such a database, since the sums lie where SQLite has nothing; what they
  * write in it has no sums and is taken for damage (but see store_accept.h).
@@ -34,11 +35,17 @@ uint64_t page_sum_misses(void);
 int page_sum_want(sqlite3 *sq);
 /* Whether it has them. */
 bool page_sum_is_on(sqlite3 *sq);
+enum page_sum_tolerance {
+	PAGE_SUM_STRICT,
+	PAGE_SUM_ROWS, /* of pages with rows of a table, and nothing else */
+	PAGE_SUM_ALL,
+};
+
 /*
- * From now on, or no longer, a page that does not match is read all the same, with a word in the
- * log.
+ * From now on a page that does not match is read all the same, with a word in the log. Whether one
+ * was since the last call: it may be in the connection's cache.
  */
-void page_sum_tolerate(sqlite3 *sq, bool on);
+bool page_sum_tolerate(sqlite3 *sq, enum page_sum_tolerance how);
 /* The empty database @to is about to become a copy of @from, page by page. */
 void page_sum_as(sqlite3 *to, sqlite3 *from);
 /*
