@@ -136,8 +136,10 @@ int generation_write_file(struct store *s, int64_t generation)
 static int advance_durably(struct store *s, int64_t *out, bool *restored)
 {
 	struct db *db = store_writer(s);
-	int err = txn_begin(db);
+	int err = txn_set_sync(db, true); /* the file must not be ahead of it */
 
+	if (!err)
+		err = txn_begin(db);
 	if (err)
 		return err;
 	err = generation_advance(s, db, out, restored);

@@ -3,6 +3,7 @@
 
 import contextlib
 import errno
+import re
 import shutil
 import sqlite3
 from dataclasses import dataclass
@@ -206,6 +207,19 @@ def test_what_waits_for_the_disk(mnt, ctl, tmp):
         assert found == count, f"{line}: {found} instead of {count}"
         if line.startswith("acquire"):
             tokens = {"token": reply.int("token"), "higher": reply.int("token") + 1}
+
+
+def test_the_database_comes_before_the_number_beside_it(store, tmp):
+    """Also at the end, and after what did not wait: else a power loss then would look like a restored backup."""
+    mnt = Mount(store, wrapper=strace(tmp / "log", "--trace=pwrite64,fdatasync,renameat", "--decode-fds=path")).start()
+    with mnt.ctl() as ctl:
+        token = ctl.expect_ok("acquire", path="p", ttl="1h", owner="o")["token"]
+        ctl.expect_ok("release", path="p", token=token, owner="o")
+    mnt.unmount()
+    lines = (tmp / "log").read_text(errors="replace").splitlines()
+    renamed = max(i for i, line in enumerate(lines) if "renameat(" in line and "/blobs>" in line)
+    wal = [re.search(r"(\w+)\(", line)[1] for line in lines[:renamed] if "meta.db-wal>" in line]
+    assert "pwrite64" in wal and wal[-1] == "fdatasync", wal
 
 
 def test_nothing_is_built_on_a_wal_that_failed(mnt, ctl, tmp):
