@@ -21,7 +21,7 @@
 #define RECHECKS   5
 #define RECHECK_NS 20000000
 
-/* 1: right.  0: not.  -errno. */
+/* 1: right.  0: not.  -EIO: the disk does not give it.  -errno: there is none, or no sums. */
 static int look(struct fsck *f, uint32_t pgno)
 {
 	const struct timespec pause = { .tv_nsec = RECHECK_NS };
@@ -34,14 +34,19 @@ static int look(struct fsck *f, uint32_t pgno)
 	return res;
 }
 
-static int tell_page(struct fsck *f, uint32_t pgno, int64_t n)
+static int tell_page(struct fsck *f, uint32_t pgno, int why, int64_t n)
 {
 	struct fsck_finding x;
 
 	if (n > PAGES_TOLD)
 		return 0;
-	fsck_finding_init(&x, FSCK_DATABASE,
-			  "meta.db: page %" PRIu32 " does not match its sum: it is damaged", pgno);
+	if (why < 0)
+		fsck_finding_init(&x, FSCK_DATABASE, "meta.db: page %" PRIu32 " cannot be read: %s",
+				  pgno, strerror(-why));
+	else
+		fsck_finding_init(&x, FSCK_DATABASE,
+				  "meta.db: page %" PRIu32 " does not match its sum: it is damaged",
+				  pgno);
 	return fsck_report(f, &x);
 }
 
@@ -221,10 +226,11 @@ int fsck_check_pages(struct fsck *f)
 	int64_t bad = 0;
 	int res = 0;
 
-	for (uint32_t pgno = 1; !res && (res = look(f, pgno)) >= 0; pgno++) {
-		if (res == 0)
-			res = tell_page(f, pgno, ++bad);
-		else
+	for (uint32_t pgno = 1; !res; pgno++) {
+		res = look(f, pgno);
+		if (res == 0 || res == -EIO)
+			res = tell_page(f, pgno, res, ++bad);
+		else if (res > 0)
 			res = fsck_tick(f);
 	}
 	if (res == -ENODATA || res == -EOPNOTSUPP) /* the end; or a database without sums */

@@ -433,7 +433,7 @@ int page_sum_check(sqlite3 *sq, uint32_t pgno)
 	int code;
 
 	if (!file)
-		return -EIO;
+		return -EBADF;
 	code = real(file)->pMethods->xRead(real(file), page, PAGE_SUM_PAGE, place_of(pgno));
 	if (code == SQLITE_IOERR_SHORT_READ)
 		return -ENODATA;

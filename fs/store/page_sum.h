@@ -50,7 +50,8 @@ bool page_sum_tolerate(sqlite3 *sq, enum page_sum_tolerance how);
 void page_sum_as(sqlite3 *to, sqlite3 *from);
 /*
  * Read page @pgno (from 1) of the database's file as it is there, the WAL left aside. 1: it is as
- * it was written.  0: not.  -ENODATA: the file ends before.  -EIO. Needs page_sum_is_on().
+ * it was written.  0: not.  -ENODATA: the file ends before.  -EIO: the disk does not give it. Needs
+ * page_sum_is_on().
  */
 int page_sum_check(sqlite3 *sq, uint32_t pgno);
 /* It is what was written, from now on: 1. Of a database that nobody else has open. -EIO. */

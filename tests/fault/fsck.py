@@ -12,6 +12,7 @@ import subprocess
 from pathlib import Path
 
 from fenceharness import *
+from tracing import inject, was_injected
 
 BIG = 100_000
 PAGE = 4096
@@ -226,6 +227,22 @@ def test_flipped_byte_in_a_page_of_the_database(tmp):
     assert "page 10 does not match" in out and "page 11 does not match" in out, out
     file.write_bytes(whole)
     fsck(store, rc=0)
+
+
+@timeout(120)
+def test_pages_that_the_disk_does_not_give(tmp):
+    """Each read of a page fails in turn: it is told of, and the check goes on."""
+    store = Store(tmp / "s")
+    fill(store)
+    log, pages = tmp / "log", os.stat(store.path / "meta.db").st_size // PAGE
+    seen = set()
+    for nth in range(1, 2 * pages, 3):
+        wrapper = inject(log, "pread64", f"error=EIO:when={nth}", "-P", store.path / "meta.db")
+        done = run(*wrapper, fence_program(), "fsck", store.path, rc=None)
+        assert was_injected(log) and done.returncode in (1, 20), (nth, done)
+        assert done.returncode == 20 or "Input/output error" in done.stderr or "I/O error" in done.stderr, (nth, done)
+        seen |= set(re.findall(r"page \d+ cannot be read: Input/output error", done.stdout))
+    assert len(seen) > pages // 6, seen
 
 
 def damage_rows_of(store: Store, name: bytes) -> dict[str, int]:
