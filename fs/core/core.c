@@ -267,6 +267,11 @@ void core_shutdown(struct core *c)
 	pool_stop(c);
 }
 
+void core_cut_off(struct core *c)
+{
+	owed_cut_off(&c->owed);
+}
+
 void core_free(struct core *c)
 {
 	session_table_clear(c);

@@ -47,6 +47,8 @@ int core_start(struct store *store, const struct core_options *opt,
 	       const struct kernel_hooks *hooks, struct core **out);
 /* Finishes accepted commits, refuses new ones (ESHUTDOWN), ends sessions, joins the threads. Call before unmounting: completions still fire. */
 void core_shutdown(struct core *c);
+/* Nobody can read from here on, so core_shutdown(), on whichever thread, need not wait until replies have been read. */
+void core_cut_off(struct core *c);
 /* After the last request was answered: closes the store. */
 void core_free(struct core *c);
 void core_set_features(struct core *c, const char *features);

@@ -2,6 +2,8 @@
 /* See owed.h. Core layer. */
 #include "core/owed.h"
 
+#include "base/log.h"
+
 #include <errno.h>
 #include <time.h>
 
@@ -12,6 +14,7 @@ void owed_init(struct owed *o)
 	lock_init(&o->lock, LOCK_QUEUE);
 	lock_cond_init(&o->none);
 	o->conversations = 0;
+	o->is_cut_off = false;
 }
 
 void owed_fini(struct owed *o)
@@ -32,15 +35,27 @@ void owed_note(struct owed *o, bool *was, bool owes)
 	lock_drop(&o->lock);
 }
 
+void owed_cut_off(struct owed *o)
+{
+	lock_take(&o->lock);
+	o->is_cut_off = true;
+	pthread_cond_signal(&o->none);
+	lock_drop(&o->lock);
+}
+
 void owed_wait(struct owed *o)
 {
 	struct timespec now;
 	long long until;
+	int left = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	until = now.tv_sec * 1000000000LL + now.tv_nsec + WAIT_NS;
 	lock_take(&o->lock);
-	while (o->conversations && lock_wait_until(&o->lock, &o->none, until) != -ETIMEDOUT)
-		;
+	while (!left && o->conversations && !o->is_cut_off)
+		if (lock_wait_until(&o->lock, &o->none, until) == -ETIMEDOUT)
+			left = o->conversations;
 	lock_drop(&o->lock);
+	if (left)
+		log_info("conversations that have not read their replies: %d", left);
 }

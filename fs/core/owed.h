@@ -12,7 +12,8 @@ struct core;
 struct owed {
 	struct lock lock;
 	pthread_cond_t none;
-	int conversations; /* with something to read; guarded by lock */
+	int conversations; /* with something to read; guarded by lock, as is: */
+	bool is_cut_off;   /* they cannot read it any more */
 };
 
 void owed_init(struct owed *o);
@@ -27,5 +28,7 @@ void owed_note(struct owed *o, bool *was, bool owes);
  * have, or for a moment: some never read.
  */
 void owed_wait(struct owed *o);
+/* Nobody can come back: whoever waits need not, nor will. */
+void owed_cut_off(struct owed *o);
 
 #endif

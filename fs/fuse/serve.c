@@ -302,6 +302,7 @@ static int run(struct server *s, const struct options *o, const struct serve_pla
 	if (!e)
 		e = mount_and_loop(s, o, place, err);
 
+	core_cut_off(s->core); /* nobody answers the kernel any more */
 	stop_signals(s);
 	if (!e)
 		say_stopping(s);

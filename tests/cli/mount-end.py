@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 from fenceharness import *
 from fenceharness import kernel
@@ -12,6 +13,8 @@ from mounting import HELPER, daemon_pid, new_store
 
 sys.path.insert(0, str(source_dir() / "tests/fault"))
 from tracing import held_up, is_held_up  # noqa: E402
+
+NOT_READ = "have not read their replies"
 
 
 def check_closed(store):
@@ -90,7 +93,25 @@ def test_sigterm_waits_for_no_one_who_never_reads(store):
     with mnt.ctl() as ctl:
         assert ctl.send("claim", path="p", token=1) is None
         mnt.terminate()
+    assert NOT_READ in mnt.log(), mnt.log()
     check_closed(store)
+
+
+def abort_connection(mnt):
+    number = os.minor(os.stat(mnt.path).st_dev)
+    Path(f"/sys/fs/fuse/connections/{number}/abort").write_text("1")
+
+
+def test_no_one_is_waited_for_who_cannot_read(store):
+    mnt = store.mount()
+    with mnt.ctl() as ctl:
+        assert ctl.send("claim", path="p", token=1) is None
+        abort_connection(mnt)
+        assert mnt.daemon.wait() == 0
+    assert NOT_READ not in mnt.log(), mnt.log()
+    mnt.start()
+    with mnt.ctl() as ctl:
+        ctl.expect_err("ESTALE", "claim", path="p", token=0)
 
 
 def refused(ctl) -> bool:
