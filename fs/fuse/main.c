@@ -206,6 +206,18 @@ static int start(const struct options *o, struct serve_place *place, char **argv
 	return status;
 }
 
+/* What is opened later must not be taken for one of them: the store's lock would go with the terminal. */
+static void fill_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	struct options o;
@@ -213,8 +225,10 @@ int main(int argc, char **argv)
 	auto_free char *store = NULL;
 	auto_free char *mountpoint = NULL;
 	struct serve_place place = { .store = NULL };
-	int status = options_parse(&o, argc, argv);
+	int status;
 
+	fill_streams();
+	status = options_parse(&o, argc, argv);
 	if (status < 0) {
 		store = realpath(o.store, NULL);
 		if (!store) {

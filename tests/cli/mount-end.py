@@ -149,6 +149,19 @@ def leave_a_session(point):
         (point / f".fence/sessions/{session}/s").write_bytes(b"x" * 20_000)
 
 
+@timeout(60)
+def test_started_without_streams(tmp):
+    """Then the next that is opened gets their numbers: the store, its lock, the pipe to who waits."""
+    store, point = new_store(tmp)
+    fencefs = build_dir() / "fs/fencefs"
+    done = subprocess.run(["sh", "-c", '"$0" "$1" "$2" <&- >&- 2>&-', fencefs, store, point], timeout=30)
+    assert done.returncode == 0
+    descriptors = Path(f"/proc/{daemon_pid(store)}/fd")
+    assert {os.readlink(descriptors / str(number)) for number in range(3)} == {"/dev/null"}
+    assert str(store) in [os.readlink(fd) for fd in descriptors.iterdir()]
+    fence("umount", point)
+
+
 @timeout(180)
 def test_200_mounts_leave_nothing(tmp):
     store, point = new_store(tmp)
