@@ -10,6 +10,8 @@
 #include "verb_help.h"
 #include "verbs.h"
 
+#include "base/streams.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -95,6 +97,7 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	streams_fill(false);
 	if (argc < 2) {
 		verb_help_all(stderr);
 		return EXIT_USAGE;

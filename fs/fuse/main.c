@@ -11,6 +11,7 @@
  */
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/streams.h"
 #include "fuse/guard.h"
 #include "fuse/notify_socket.h"
 #include "fuse/options.h"
@@ -206,18 +207,6 @@ static int start(const struct options *o, struct serve_place *place, char **argv
 	return status;
 }
 
-/* What is opened later must not be taken for one of them: the store's lock would go with the terminal. */
-static void fill_streams(void)
-{
-	int fd;
-
-	do
-		fd = open("/dev/null", O_RDWR);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd >= 0)
-		close(fd);
-}
-
 int main(int argc, char **argv)
 {
 	struct options o;
@@ -227,7 +216,7 @@ int main(int argc, char **argv)
 	struct serve_place place = { .store = NULL };
 	int status;
 
-	fill_streams();
+	streams_fill(true);
 	status = options_parse(&o, argc, argv);
 	if (status < 0) {
 		store = realpath(o.store, NULL);

@@ -53,6 +53,19 @@ static int read_file(struct store *s, int64_t *out)
 	return 0;
 }
 
+/* On a connection that looks at the database as it is now. */
+static int number_now(struct store *s, int64_t *out)
+{
+	struct db *db;
+	int err = store_reader_get(s, &db);
+
+	if (err)
+		return err;
+	err = get(db, GENERATION, out);
+	store_reader_put(s, db);
+	return err;
+}
+
 int generation_is_restored(struct store *s, struct db *db, bool *out)
 {
 	int64_t file, number, flag;
@@ -62,6 +75,9 @@ int generation_is_restored(struct store *s, struct db *db, bool *out)
 		err = get(db, GENERATION, &number);
 	if (!err)
 		err = get(db, RESTORED, &flag);
+	/* What @db sees may be of before the file was read. */
+	if (!err && file > number)
+		err = number_now(s, &number);
 	if (!err)
 		*out = file > number || flag;
 	return err;

@@ -185,6 +185,23 @@ def big_file(path):
         f.write(os.urandom(4096))
 
 
+def test_closed_streams(mnt):
+    """What is opened later is not read or printed into in their place; and a closed input is no empty one."""
+    fence("put", "-t", 1, "-", mnt / "kept", input="x")
+    for line, said in (
+        ('"$1" put -t 1 - "$2/none" <&-', "fence: put -: Bad file descriptor\n"),
+        ('"$1" cat "$2/kept@1" >&-', "Bad file descriptor\n"),
+        ('"$1" log "$2/kept" <&- >&-', "Bad file descriptor\n"),
+    ):
+        done = run("sh", "-c", line, "sh", fence_program(), mnt.path, rc=1)
+        assert done.stderr.endswith(said), (line, done)
+    assert os.listdir(mnt.path) == ["kept"]
+    # A job has them as closed as they were.
+    inside = 'test -e /proc/self/fd/1 && echo >&2 open; exit 0'
+    done = run("sh", "-c", f'"$1" run "$2/kept" -- sh -c "{inside}" >&-', "sh", fence_program(), mnt.path)
+    assert done.stderr == "", done
+
+
 def test_large_content(mnt, tmp):
     big_file(tmp / "big")
     fence("put", "-t", 1, tmp / "big", mnt / "big")

@@ -4,6 +4,7 @@
 #include "base/io.h"
 #include "store/blob.h"
 #include "store/db.h"
+#include "store/generation.h"
 #include "store/record.h"
 #include "store/txn.h"
 
@@ -445,6 +446,30 @@ static void survives_a_full_disk(void **state)
 	assert_int_equal(txn_commit(t->db), 0);
 }
 
+/* The number went up in both after somebody's look at the database had begun: that is no restore. */
+static void an_earlier_look_is_no_restored_database(void **state)
+{
+	struct scratch *t = *state;
+	bool restored = true;
+	struct db *earlier;
+	int64_t generation = 0, revision;
+
+	assert_int_equal(store_reader_get(t->s, &earlier), 0);
+	assert_int_equal(txn_read_begin(earlier), 0);
+	assert_int_equal(revision_current(earlier, &revision), 0); /* from here on it sees this */
+	assert_int_equal(txn_begin(t->db), 0);
+	assert_int_equal(generation_advance(t->s, t->db, &generation, &restored), 0);
+	assert_int_equal(txn_commit(t->db), 0);
+	assert_int_equal(generation_write_file(t->s, generation), 0);
+	assert_int_equal(generation_is_restored(t->s, earlier, &restored), 0);
+	assert_false(restored);
+	assert_int_equal(generation_write_file(t->s, generation + 1), 0);
+	assert_int_equal(generation_is_restored(t->s, earlier, &restored), 0);
+	assert_true(restored);
+	txn_read_end(earlier);
+	store_reader_put(t->s, earlier);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -461,6 +486,7 @@ int main(void)
 		test_in(scratch_store, readers_see_whole_commits),
 		test_in(scratch_store, savepoints),
 		test_in(scratch_store, survives_a_full_disk),
+		test_in(scratch_store, an_earlier_look_is_no_restored_database),
 	};
 
 	return cmocka_run_group_tests_name("store", tests, NULL, NULL);
