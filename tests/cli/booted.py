@@ -15,7 +15,11 @@ fence init /srv/store
 holder() { cut -d ' ' -f 1 /srv/store/lock; }
 until_true() { until "$@"; do sleep 0.05; done; } # the test has its own end of patience
 is() { [ "$(systemctl show --value --property "$2" "$1")" = "$3" ]; }
-is_another() { is "$1" ActiveState active && ! is "$1" MainPID "$2"; }
+# The process first: between its end and the next one's start there is none, 0, in whatever state.
+is_another() {
+    now=$(systemctl show --value --property MainPID "$1")
+    [ "$now" != 0 ] && [ "$now" != "$2" ] && is "$1" ActiveState active
+}
 source_of() { findmnt -n -t fuse.fencefs -o SOURCE "$1"; }
 dead() { ! stat -f "$1"; }
 put() { echo "put path=f token=1 size=0" >"$1/.fence/ctl"; }
