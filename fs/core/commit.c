@@ -48,6 +48,7 @@ struct commit {
 	struct sealed_set sealed;
 	struct change_list list;
 	struct commit_result result;
+	int err; /* how it ended */
 	commit_done_fn done;
 	void (*abort_done)(void *arg);
 	void *arg;
@@ -278,6 +279,19 @@ static enum session_outcome outcome_of(const struct commit *m, int err)
 	return err || m->what != COMMIT_PUBLISH ? SESSION_ABORTED : SESSION_COMMITTED;
 }
 
+/* Behind what the end of the session gave the notifier to do: who reads `ok` no longer finds its tree. */
+static void answer(struct core *c, void *arg)
+{
+	struct commit *m = arg;
+
+	if (m->done)
+		m->done(m->arg, m->err, &m->result);
+	if (m->abort_done)
+		m->abort_done(m->arg);
+	commit_free(m);
+	core_busy_end(c);
+}
+
 static void finish(struct core *c, struct commit *m, int err)
 {
 	if (err == -EALREADY)
@@ -295,12 +309,8 @@ static void finish(struct core *c, struct commit *m, int err)
 	if (m->what == COMMIT_PUBLISH)
 		metrics_commit(&c->metrics, COMMIT_VERB_SESSION, err, m->result.replayed,
 			       m->result.changed, m->begun);
-	if (m->done)
-		m->done(m->arg, err, &m->result);
-	if (m->abort_done)
-		m->abort_done(m->arg);
-	commit_free(m);
-	core_busy_end(c);
+	m->err = err;
+	notifier_call(c, answer, m);
 }
 
 static void commit_done(struct core *c, struct job *j)
