@@ -3,6 +3,7 @@
 #include "doctor.h"
 
 #include "base/cleanup.h"
+#include "base/conf_line.h"
 #include "buf.h"
 #include "daemon_program.h"
 
@@ -16,23 +17,9 @@
 #define APPARMOR_ENABLED "/sys/module/apparmor/parameters/enabled"
 #define APPARMOR_PROFILE "/etc/apparmor.d/fusermount3"
 
-static bool has_line(const char *path, const char *wanted)
-{
-	FILE *f = fopen(path, "re");
-	char line[512], word[512], more[2];
-	bool found = false;
-
-	if (!f)
-		return false;
-	while (!found && fgets(line, sizeof(line), f))
-		found = sscanf(line, "%511s %1s", word, more) >= 1 && strcmp(word, wanted) == 0;
-	fclose(f);
-	return found;
-}
-
 static void check_allow_other(struct doctor *d)
 {
-	if (has_line(FUSE_CONF, "user_allow_other"))
+	if (conf_has_line(FUSE_CONF, "user_allow_other"))
 		doctor_say(d, DOCTOR_OK, "fuse.conf", NULL,
 			   "mounts of ordinary users may have allow_other");
 	else if (d->is_root)

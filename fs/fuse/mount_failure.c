@@ -3,6 +3,7 @@
 #include "fuse/mount_failure.h"
 
 #include "base/cleanup.h"
+#include "base/conf_line.h"
 #include "fuse/options.h"
 
 #include <errno.h>
@@ -20,21 +21,6 @@
 #define APPARMOR_PROFILE "/etc/apparmor.d/fusermount3"
 #define FUSERMOUNT	 "fusermount3"
 #define DEFAULT_PATH	 "/bin:/usr/bin" /* of posix_spawnp() without PATH */
-
-/* A line of @path that is this word. */
-static bool has_line(const char *path, const char *wanted)
-{
-	FILE *f = fopen(path, "re");
-	char line[512], word[512], more[2];
-	bool found = false;
-
-	if (!f)
-		return false;
-	while (!found && fgets(line, sizeof(line), f))
-		found = sscanf(line, "%511s %1s", word, more) == 1 && strcmp(word, wanted) == 0;
-	fclose(f);
-	return found;
-}
 
 static bool is_in_path(const char *program)
 {
@@ -92,12 +78,12 @@ static int failure_of_user(const struct options *o, const char *mountpoint, stru
 		return errmsg_set(err, -ENOENT,
 				  "only root can mount without " FUSERMOUNT
 				  ", which is missing (package fuse3)");
-	if (others && !has_line(FUSE_CONF, "user_allow_other"))
+	if (others && !conf_has_line(FUSE_CONF, "user_allow_other"))
 		return errmsg_set(err, -EPERM,
 				  "-o %s: to ordinary users it is allowed only by a line "
 				  "\"user_allow_other\" in " FUSE_CONF ", which root can add",
 				  others);
-	if (has_line(APPARMOR_ENABLED, "Y") && access(APPARMOR_PROFILE, F_OK) == 0)
+	if (conf_has_line(APPARMOR_ENABLED, "Y") && access(APPARMOR_PROFILE, F_OK) == 0)
 		return errmsg_set(
 			err, -EACCES,
 			"cannot mount at %s: " FUSERMOUNT
