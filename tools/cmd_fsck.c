@@ -13,6 +13,7 @@
 #include "store/store_accept.h"
 #include "store/txn.h"
 #include "store_target.h"
+#include "target.h"
 
 #include "base/io.h"
 
@@ -232,16 +233,28 @@ static int run_check(struct check *c)
 static int accept_pages(const struct args *a)
 {
 	const char *path = a->rest[0];
+	auto_target struct target mount = { 0 };
 	struct store_accepted done;
 	struct errmsg err = { "" };
-	int res = store_accept_pages(path, &done, &err);
+	int res;
 
+	if (target_find(path, &mount, &err) == 0) {
+		report_error(
+			a, path, -EBUSY,
+			"--accept-pages needs the store to itself: unmount it first, and name the store");
+		return EXIT_FAILED;
+	}
+	res = store_accept_pages(path, &done, &err);
 	if (res) {
 		report_error(a, path, res, "%s", *err.s ? err.s : strerror(-res));
 		return res == -EBUSY ? EXIT_FAILED : exit_code_of(res);
 	}
-	report_hint("%" PRId64 " pages of meta.db are taken as they are; as it was it is %s/%s/%s",
-		    done.pages, path, FSCK_LOST_FOUND, done.copy);
+	if (!done.pages)
+		report_hint("every page of meta.db matches its sum: nothing to accept");
+	else
+		report_hint("%" PRId64
+			    " pages of meta.db are taken as they are; as it was it is %s/%s/%s",
+			    done.pages, path, FSCK_LOST_FOUND, done.copy);
 	return EXIT_OK;
 }
 

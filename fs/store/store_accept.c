@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static int open_lost_found(int root)
 {
@@ -41,6 +42,11 @@ static int copy_file(int root, const char *name, int lost, const char *to)
 	return err ? err : io_fsync(out);
 }
 
+static void wal_name(const char *copy, char out[NAME_MAX])
+{
+	snprintf(out, NAME_MAX, "%.200s-wal", copy);
+}
+
 /* Before SQLite has it open: a descriptor of it that is closed takes SQLite's locks along. */
 static int keep_copy(int root, char out[NAME_MAX])
 {
@@ -51,13 +57,27 @@ static int keep_copy(int root, char out[NAME_MAX])
 	if (lost < 0)
 		return lost;
 	snprintf(out, NAME_MAX, LAYOUT_DB "-%" PRId64, io_now_ns());
-	snprintf(wal, sizeof(wal), "%.200s-wal", out);
+	wal_name(out, wal);
 	err = copy_file(root, LAYOUT_DB, lost, out);
 	if (!err)
 		err = copy_file(root, LAYOUT_DB "-wal", lost, wal);
 	if (!err)
 		err = io_fsync(lost);
 	return err ? err : io_fsync(root);
+}
+
+/* Nothing was changed. */
+static void forget_copy(int root, char copy[NAME_MAX])
+{
+	auto_fd int lost = open_lost_found(root);
+	char wal[NAME_MAX];
+
+	wal_name(copy, wal);
+	if (lost >= 0) {
+		unlinkat(lost, copy, 0);
+		unlinkat(lost, wal, 0);
+	}
+	copy[0] = '\0';
 }
 
 int store_accept_pages(const char *path, struct store_accepted *out, struct errmsg *err)
@@ -83,6 +103,8 @@ int store_accept_pages(const char *path, struct store_accepted *out, struct errm
 		return errmsg_set(err, res, "cannot keep a copy of %s in %s/%s: %s", db_path, path,
 				  FSCK_LOST_FOUND, strerror(-res));
 	res = db_accept_pages(db_path, &done.pages, err);
+	if (!res && !done.pages)
+		forget_copy(root, done.copy);
 	if (!res)
 		*out = done;
 	return res;

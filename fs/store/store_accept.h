@@ -13,7 +13,7 @@
 
 struct store_accepted {
 	int64_t pages;	     /* that got a new sum */
-	char copy[NAME_MAX]; /* of the database as it was, in STORE/lost+found */
+	char copy[NAME_MAX]; /* of the database as it was, in STORE/lost+found; "" if it was right */
 };
 
 /*

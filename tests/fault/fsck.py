@@ -317,7 +317,10 @@ def test_database_written_by_another_program(tmp):
         copy.execute("PRAGMA journal_mode = DELETE")
         copy.execute("VACUUM")
     assert "is served by fencefs" in fence("fsck", "--accept-pages", store, rc=1).err
+    assert "unmount it first" in fence("fsck", "--accept-pages", mnt, rc=1).err
     mnt.unmount()
+    assert "nothing to accept" in fence("fsck", "--accept-pages", store, rc=0).err
+    assert list((store.path / "lost+found").iterdir()) == []
     (tmp / "copy").replace(store.path / "meta.db")
     before = (store.path / "meta.db").read_bytes()
     assert fence("fsck", store, rc=20)
