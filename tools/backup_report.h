@@ -6,7 +6,7 @@
 #include "args.h"
 #include "json.h"
 #include "progress.h"
-#include "store/backup.h"
+#include "store/backup/backup.h"
 
 struct backup_report {
 	const struct args *args;

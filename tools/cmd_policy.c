@@ -9,10 +9,10 @@
 #include "keep.h"
 #include "report.h"
 #include "size.h"
-#include "store/db.h"
-#include "store/policy.h"
+#include "store/sqlite/db.h"
+#include "store/tree/policy.h"
 #include "store/store.h"
-#include "store/txn.h"
+#include "store/sqlite/txn.h"
 #include "store_target.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /* fence doctor: descriptors, and the SQLite that is loaded. */
 #include "doctor.h"
 
-#include "store/db_version.h"
+#include "store/sqlite/db_version.h"
 
 #include <stdio.h>
 #include <stdlib.h>

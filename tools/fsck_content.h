@@ -6,7 +6,7 @@
 #ifndef FENCE_TOOLS_FSCK_CONTENT_H
 #define FENCE_TOOLS_FSCK_CONTENT_H
 
-#include "store/fsck.h"
+#include "store/fsck/fsck.h"
 
 #include <signal.h>
 

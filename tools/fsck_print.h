@@ -4,7 +4,7 @@
 #define FENCE_TOOLS_FSCK_PRINT_H
 
 #include "json.h"
-#include "store/fsck.h"
+#include "store/fsck/fsck.h"
 
 struct fsck_print {
 	bool as_json;

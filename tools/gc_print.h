@@ -4,7 +4,7 @@
 #define FENCE_TOOLS_GC_PRINT_H
 
 #include "ctl_line.h"
-#include "store/gc.h"
+#include "store/gc/gc.h"
 
 struct gc_print {
 	bool is_terminal; /* stderr: how far it is, on one line */

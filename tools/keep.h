@@ -5,7 +5,7 @@
 
 #include "args.h"
 #include "buf.h"
-#include "store/retention.h"
+#include "store/gc/retention.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 #define FENCE_CORE_CHANGE_LIST_H
 
 #include "core/seal.h"
-#include "store/change.h"
+#include "store/tree/change.h"
 
 struct core;
 struct session;

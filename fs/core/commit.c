@@ -21,8 +21,8 @@
 #include "core/refuse.h"
 #include "core/record_event.h"
 #include "core/session_impl.h"
-#include "store/policy.h"
-#include "store/refusal_fill.h"
+#include "store/tree/policy.h"
+#include "store/fence/refusal_fill.h"
 #include "store/store.h"
 
 #include <errno.h>

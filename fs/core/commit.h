@@ -3,7 +3,7 @@
 #ifndef FENCE_CORE_COMMIT_H
 #define FENCE_CORE_COMMIT_H
 
-#include "store/change.h"
+#include "store/tree/change.h"
 
 #include <stdbool.h>
 

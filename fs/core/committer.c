@@ -15,7 +15,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "store/store.h"
-#include "store/txn.h"
+#include "store/sqlite/txn.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 #include "core/housekeeper.h"
 #include "core/session_impl.h"
 #include "core/trust.h"
-#include "store/record.h"
+#include "store/tree/record.h"
 #include "store/store.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #include "core/ctl_impl.h"
 
 #include "core/commit.h"
-#include "store/record.h"
+#include "store/tree/record.h"
 
 #include <errno.h>
 #include <inttypes.h>

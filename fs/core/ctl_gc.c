@@ -2,7 +2,7 @@
 /* gc, policy, and list kind=gc. Core layer. */
 #include "core/ctl_impl.h"
 
-#include "store/policy.h"
+#include "store/tree/policy.h"
 #include "store/store.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #include "core/ctl_impl.h"
 
 #include "core/permission.h"
-#include "store/fence.h"
+#include "store/fence/fence.h"
 
 #include <errno.h>
 #include <inttypes.h>

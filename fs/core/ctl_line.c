@@ -3,7 +3,7 @@
 #include "core/ctl_line.h"
 
 #include "base/path.h"
-#include "store/entry.h"
+#include "store/tree/entry.h"
 
 #include <errno.h>
 #include <inttypes.h>

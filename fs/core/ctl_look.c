@@ -5,7 +5,7 @@
 #include "base/io.h"
 #include "core/past_mode.h"
 #include "core/permission.h"
-#include "store/fence.h"
+#include "store/fence/fence.h"
 #include "store/store.h"
 
 #include <errno.h>

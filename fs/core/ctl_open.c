@@ -7,7 +7,7 @@
 #include "core/permission.h"
 #include "core/record_event.h"
 #include "core/refuse.h"
-#include "store/fence.h"
+#include "store/fence/fence.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 
 #include "core/permission.h"
 #include "core/snapshot.h"
-#include "store/event.h"
+#include "store/tree/event.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "base/errname.h"
 #include "core/ctl_line.h"
-#include "store/refusal.h"
+#include "store/fence/refusal.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 #include "base/errname.h"
 #include "base/log.h"
 #include "base/version.h"
-#include "store/fence.h"
+#include "store/fence/fence.h"
 #include "store/store.h"
 
 #include <errno.h>

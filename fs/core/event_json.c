@@ -6,7 +6,7 @@
  */
 #include "core/events_impl.h"
 
-#include "store/event.h"
+#include "store/tree/event.h"
 
 #include <errno.h>
 #include <inttypes.h>

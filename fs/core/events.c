@@ -9,7 +9,7 @@
 
 #include "core/core_impl.h"
 #include "core/permission.h"
-#include "store/event.h"
+#include "store/tree/event.h"
 
 #include <errno.h>
 #include <inttypes.h>

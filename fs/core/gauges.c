@@ -3,11 +3,11 @@
 #include "core/gauges.h"
 
 #include "core/core_impl.h"
-#include "store/damaged.h"
-#include "store/db.h"
+#include "store/blob/damaged.h"
+#include "store/sqlite/db.h"
 #include "store/generation.h"
-#include "store/policy.h"
-#include "store/record.h"
+#include "store/tree/policy.h"
+#include "store/tree/record.h"
 #include "store/store.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #define FENCE_CORE_GC_IMPL_H
 
 #include "base/lock.h"
-#include "store/gc.h"
+#include "store/gc/gc.h"
 
 struct core;
 

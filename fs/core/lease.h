@@ -10,7 +10,7 @@
 #define FENCE_CORE_LEASE_H
 
 #include "base/lock.h"
-#include "store/lease.h"
+#include "store/fence/lease_row.h"
 
 #include <bsd/sys/tree.h>
 #include <stdbool.h>

@@ -6,7 +6,7 @@
 #include "core/committer.h"
 #include "core/core_impl.h"
 #include "core/lease.h"
-#include "store/event.h"
+#include "store/tree/event.h"
 
 /* One acquire on its way. In the queue until it is granted or given up. */
 struct waiter {

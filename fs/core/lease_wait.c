@@ -8,7 +8,7 @@
 #include "core/lease_impl.h"
 
 #include "base/io.h"
-#include "store/fence.h"
+#include "store/fence/fence.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "core/core_impl.h"
 #include "core/gauges.h"
 
-#include "store/db_version.h"
+#include "store/sqlite/db_version.h"
 #include "store/store.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef FENCE_CORE_NODE_H
 #define FENCE_CORE_NODE_H
 
-#include "store/entry.h"
+#include "store/tree/entry.h"
 
 #include <stdbool.h>
 #include <stdint.h>

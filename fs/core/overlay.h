@@ -7,7 +7,7 @@
 #define FENCE_CORE_OVERLAY_H
 
 #include "core/node.h"
-#include "store/change.h"
+#include "store/tree/change.h"
 
 #include <bsd/sys/tree.h>
 

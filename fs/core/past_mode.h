@@ -3,7 +3,7 @@
 #ifndef FENCE_CORE_PAST_MODE_H
 #define FENCE_CORE_PAST_MODE_H
 
-#include "store/entry.h"
+#include "store/tree/entry.h"
 
 struct db;
 

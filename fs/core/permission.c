@@ -2,7 +2,7 @@
 /* See permission.h. Core layer. */
 #include "core/permission.h"
 
-#include "store/refusal.h"
+#include "store/fence/refusal.h"
 #include "store/store.h"
 
 #include <errno.h>

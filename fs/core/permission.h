@@ -7,7 +7,7 @@
 #define FENCE_CORE_PERMISSION_H
 
 #include "core/caller.h"
-#include "store/entry.h"
+#include "store/tree/entry.h"
 
 bool permission_in_group(const struct caller *who, uint32_t gid);
 /* The rwx bits (4, 2, 1) that @who has on a node with these attributes. */

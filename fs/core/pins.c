@@ -2,7 +2,7 @@
 /* See pins.h. Core layer. */
 #include "core/pins.h"
 
-#include "store/entry.h"
+#include "store/tree/entry.h"
 
 #include <errno.h>
 

@@ -18,7 +18,7 @@
 #define FENCE_CORE_PINS_H
 
 #include "base/lock.h"
-#include "store/blob_set.h"
+#include "store/blob/blob_set.h"
 
 struct core;
 struct db;

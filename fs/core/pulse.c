@@ -10,7 +10,7 @@
 
 #include "base/io.h"
 #include "core/core_impl.h"
-#include "store/db.h"
+#include "store/sqlite/db.h"
 #include "store/store.h"
 
 static int nothing_apply(struct core *c, struct db *db, struct job *j)

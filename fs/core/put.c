@@ -9,8 +9,8 @@
 #include "core/permission.h"
 #include "core/refuse.h"
 #include "core/record_event.h"
-#include "store/fence.h"
-#include "store/policy.h"
+#include "store/fence/fence.h"
+#include "store/tree/policy.h"
 #include "store/store.h"
 
 #include <errno.h>

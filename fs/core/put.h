@@ -9,7 +9,7 @@
 #include "core/committer.h"
 #include "core/pool.h"
 #include "core/seal.h"
-#include "store/change.h"
+#include "store/tree/change.h"
 
 struct core;
 

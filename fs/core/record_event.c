@@ -2,7 +2,7 @@
 /* See record_event.h. Core layer. */
 #include "core/record_event.h"
 
-#include "store/event.h"
+#include "store/tree/event.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef FENCE_CORE_RECORD_EVENT_H
 #define FENCE_CORE_RECORD_EVENT_H
 
-#include "store/change.h"
+#include "store/tree/change.h"
 
 #include <stdint.h>
 

@@ -6,7 +6,7 @@
 #include "base/io.h"
 #include "core/permission.h"
 #include "core/session_impl.h"
-#include "store/event.h"
+#include "store/tree/event.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #define FENCE_CORE_REFUSE_H
 
 #include "core/change_list.h"
-#include "store/record.h"
+#include "store/tree/record.h"
 
 struct refused_write {
 	const struct refusal *why;

@@ -5,7 +5,7 @@
 #include "core/content_impl.h"
 #include "core/core_impl.h"
 #include "core/trust.h"
-#include "store/record.h"
+#include "store/tree/record.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef FENCE_CORE_SEAL_H
 #define FENCE_CORE_SEAL_H
 
-#include "store/blob.h"
+#include "store/blob/blob.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,7 +7,7 @@
 #include "core/core_impl.h"
 #include "core/overlay.h"
 #include "core/session.h"
-#include "store/record.h"
+#include "store/tree/record.h"
 
 #define HASH_FUNCTION HASH_OAT /* the others fall through in a switch, which clang reports */
 #include <uthash.h>

@@ -8,7 +8,7 @@
 #include "core/session_impl.h"
 
 #include "base/io.h"
-#include "store/fence.h"
+#include "store/fence/fence.h"
 #include "store/store.h"
 
 #include <errno.h>

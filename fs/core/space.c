@@ -6,7 +6,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/priority.h"
-#include "store/db.h"
+#include "store/sqlite/db.h"
 #include "store/store.h"
 
 #include <errno.h>

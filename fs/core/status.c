@@ -10,7 +10,7 @@
 
 #include "base/version.h"
 #include "core/permission.h"
-#include "store/record.h"
+#include "store/tree/record.h"
 #include "store/store.h"
 
 #include <errno.h>

@@ -6,8 +6,8 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "core/ctl_impl.h"
-#include "store/damaged.h"
-#include "store/entry.h"
+#include "store/blob/damaged.h"
+#include "store/tree/entry.h"
 #include "store/store.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Content that is known to be damaged, or seen to be, is not handed out: EIO, not wrong bytes. Known is what has a mark
- * (store/damaged.h), which fence fsck --data sets, and verify.h, and an open that does not find the file. Seen is, at every open,
+ * (store/blob/damaged.h), which fence fsck --data sets, and verify.h, and an open that does not find the file. Seen is, at every open,
  * content that lies in the database.
  *
  * A mark is for later opens. Who has the file open reads on, what he opened (P4), and as long as he does, the kernel hands his file

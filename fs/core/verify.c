@@ -13,7 +13,7 @@
 #include "base/priority.h"
 #include "base/resident.h"
 #include "core/trust.h"
-#include "store/fsck.h"
+#include "store/fsck/fsck.h"
 #include "store/store.h"
 
 #include <errno.h>

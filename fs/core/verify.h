@@ -18,7 +18,7 @@
 #ifndef FENCE_CORE_VERIFY_H
 #define FENCE_CORE_VERIFY_H
 
-#include "store/blob.h"
+#include "store/blob/blob.h"
 
 #include <pthread.h>
 #include <semaphore.h>

@@ -10,7 +10,7 @@
 #include "core/core_impl.h"
 #include "core/past_mode.h"
 #include "core/snapshot_impl.h"
-#include "store/record.h"
+#include "store/tree/record.h"
 
 #include <errno.h>
 #include <stdlib.h>

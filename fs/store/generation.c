@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* See generation.h. Layer: store. */
 #include "store/generation.h"
-#include "store/blob.h"
-#include "store/db.h"
-#include "store/record.h"
+#include "store/blob/blob.h"
+#include "store/sqlite/db.h"
+#include "store/tree/record.h"
 #include "store/store.h"
-#include "store/txn.h"
+#include "store/sqlite/txn.h"
 
 #include "base/cleanup.h"
 #include "base/io.h"
@@ -19,7 +19,7 @@
 
 #define GENERATION "generation"
 #define RESTORED   "restored"
-#define TOKEN	   "token" /* the counter of lease.c */
+#define TOKEN	   "token" /* the counter of fence/lease_row.c */
 
 static int get(struct db *db, const char *name, int64_t *out)
 {

@@ -6,16 +6,16 @@
  * a time, so the pool's list is all that a lock guards.
  */
 #include "store/store.h"
-#include "store/blob.h"
-#include "store/db.h"
+#include "store/blob/blob.h"
+#include "store/sqlite/db.h"
 #include "store/generation.h"
 #include "store/layout.h"
-#include "store/record.h"
-#include "store/schema.h"
-#include "store/spare.h"
+#include "store/tree/record.h"
+#include "store/sqlite/schema.h"
+#include "store/blob/spare.h"
 #include "store/store_lock.h"
-#include "store/txn.h"
-#include "store/unsafe.h"
+#include "store/sqlite/txn.h"
+#include "store/sqlite/unsafe.h"
 
 #include "base/cleanup.h"
 #include "base/io.h"

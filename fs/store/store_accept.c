@@ -4,8 +4,8 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "store/db.h"
-#include "store/fsck_repair.h"
+#include "store/sqlite/db.h"
+#include "store/fsck/fsck_repair.h"
 #include "store/layout.h"
 #include "store/store_lock.h"
 

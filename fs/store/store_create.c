@@ -6,8 +6,8 @@
  * has only the rest is recognised as the remains of an interrupted attempt.
  */
 #include "store/store_create.h"
-#include "store/db.h"
-#include "store/schema.h"
+#include "store/sqlite/db.h"
+#include "store/sqlite/schema.h"
 
 #include "base/cleanup.h"
 #include "base/io.h"

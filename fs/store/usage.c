@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* See usage.h. One query for each part, over one snapshot. Layer: store. */
 #include "store/usage.h"
-#include "store/db.h"
+#include "store/sqlite/db.h"
 #include "store/layout.h"
 #include "store/store.h"
-#include "store/txn.h"
+#include "store/sqlite/txn.h"
 
 #include "base/cleanup.h"
 #include "base/io.h"

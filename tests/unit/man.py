@@ -100,7 +100,7 @@ def test_options_of_the_helper():
 
 def test_store_has_all_tables():
     text = words(shown("fencefs-store.5"))
-    tables = re.findall(r"CREATE TABLE (\w+)\(", source("fs/store/schema.c"))
+    tables = re.findall(r"CREATE TABLE (\w+)\(", source("fs/store/sqlite/schema.c"))
     assert len(tables) > 10
     for table in tables:
         assert table in text, table

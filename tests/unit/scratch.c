@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "scratch.h"
 
-#include "store/db_conn.h"
-#include "store/entry.h"
-#include "store/txn.h"
+#include "store/sqlite/db_conn.h"
+#include "store/tree/entry.h"
+#include "store/sqlite/txn.h"
 
 #include <ftw.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "store/change.h"
+#include "store/tree/change.h"
 #include "store/store.h"
 
 struct scratch {

@@ -2,9 +2,9 @@
 #include "scratch.h"
 
 #include "base/io.h"
-#include "store/blob.h"
-#include "store/db.h"
-#include "store/txn.h"
+#include "store/blob/blob.h"
+#include "store/sqlite/db.h"
+#include "store/sqlite/txn.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "scratch.h"
 
-#include "store/db.h"
-#include "store/fence.h"
-#include "store/record.h"
-#include "store/txn.h"
+#include "store/sqlite/db.h"
+#include "store/fence/fence.h"
+#include "store/tree/record.h"
+#include "store/sqlite/txn.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,13 +2,13 @@
 /* One store, one thing wrong with it, and exactly that finding. */
 #include "scratch.h"
 
-#include "store/damaged.h"
-#include "store/db.h"
-#include "store/entry.h"
-#include "store/event.h"
-#include "store/fence.h"
-#include "store/fsck_repair.h"
-#include "store/txn.h"
+#include "store/blob/damaged.h"
+#include "store/sqlite/db.h"
+#include "store/tree/entry.h"
+#include "store/tree/event.h"
+#include "store/fence/fence.h"
+#include "store/fsck/fsck_repair.h"
+#include "store/sqlite/txn.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,13 +2,13 @@
 /* gc of an open store: what is marked, what is removed, what is looked at again just before. */
 #include "scratch.h"
 
-#include "store/blob_set.h"
-#include "store/db.h"
-#include "store/gc.h"
+#include "store/blob/blob_set.h"
+#include "store/sqlite/db.h"
+#include "store/gc/gc.h"
 #include "store/generation.h"
-#include "store/policy.h"
-#include "store/record.h"
-#include "store/txn.h"
+#include "store/tree/policy.h"
+#include "store/tree/record.h"
+#include "store/sqlite/txn.h"
 
 #include "base/cleanup.h"
 #include "base/io.h"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "scratch.h"
-#include "store/page_sum.h"
+#include "store/sqlite/page_sum.h"
 
 #define OPEN (SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXRESCODE)
 

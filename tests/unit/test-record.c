@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "scratch.h"
 
-#include "store/db.h"
-#include "store/record.h"
-#include "store/txn.h"
+#include "store/sqlite/db.h"
+#include "store/tree/record.h"
+#include "store/sqlite/txn.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "store/retention.h"
+#include "store/gc/retention.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,11 +2,11 @@
 #include "scratch.h"
 
 #include "base/io.h"
-#include "store/blob.h"
-#include "store/db.h"
+#include "store/blob/blob.h"
+#include "store/sqlite/db.h"
 #include "store/generation.h"
-#include "store/record.h"
-#include "store/txn.h"
+#include "store/tree/record.h"
+#include "store/sqlite/txn.h"
 
 #include <errno.h>
 #include <fcntl.h>

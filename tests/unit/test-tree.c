@@ -6,10 +6,10 @@
  */
 #include "scratch.h"
 
-#include "store/db.h"
-#include "store/fence.h"
-#include "store/fsck.h"
-#include "store/txn.h"
+#include "store/sqlite/db.h"
+#include "store/fence/fence.h"
+#include "store/fsck/fsck.h"
+#include "store/sqlite/txn.h"
 
 #include <errno.h>
 #include <stdio.h>

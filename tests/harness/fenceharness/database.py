@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Changes to the database of an unmounted store by hand.
 
-Python's SQLite knows nothing of the sums that fencefs keeps in each page (fs/store/page_sum.h): they are written afterwards.
+Python's SQLite knows nothing of the sums that fencefs keeps in each page (fs/store/sqlite/page_sum.h): they are written afterwards.
 """
 
 import contextlib

@@ -116,7 +116,7 @@ class Store:
         return sorted(p for p in (self.path / "blobs").glob("??/*") if p.is_file())
 
     def staged(self) -> list[Path]:
-        """Staged files with something in them: empty ones may be spares (fs/store/spare.h)."""
+        """Staged files with something in them: empty ones may be spares (fs/store/blob/spare.h)."""
         found = []
         for path in (self.path / "staging").iterdir():
             with contextlib.suppress(FileNotFoundError):  # by now
