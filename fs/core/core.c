@@ -10,10 +10,10 @@
 #include "base/errname.h"
 #include "base/io.h"
 #include "base/log.h"
-#include "core/commit.h"
+#include "core/publish/commit.h"
 #include "core/housekeeper.h"
-#include "core/session_impl.h"
-#include "core/trust.h"
+#include "core/session/session_impl.h"
+#include "core/trust/trust.h"
 #include "store/tree/record.h"
 #include "store/store.h"
 

@@ -7,8 +7,8 @@
 
 #include "base/io.h"
 #include "base/log.h"
-#include "core/commit.h"
-#include "core/session_impl.h"
+#include "core/publish/commit.h"
+#include "core/session/session_impl.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,9 +5,9 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "core/core.h"
-#include "core/salvage.h"
-#include "core/session.h"
-#include "core/view.h"
+#include "core/publish/salvage.h"
+#include "core/session/session.h"
+#include "core/view/view.h"
 #include "fuse/control.h"
 #include "fuse/copy_wait.h"
 

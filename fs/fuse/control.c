@@ -3,9 +3,9 @@
 #include "fuse/control.h"
 
 #include "base/cleanup.h"
-#include "core/salvage.h"
-#include "core/session.h"
-#include "core/view.h"
+#include "core/publish/salvage.h"
+#include "core/session/session.h"
+#include "core/view/view.h"
 #include "fuse/attr.h"
 #include "fuse/control_past.h"
 #include "fuse/report_file.h"

@@ -3,8 +3,8 @@
 #include "fuse/control_past.h"
 
 #include "base/cleanup.h"
-#include "core/snapshot.h"
-#include "core/view.h"
+#include "core/view/snapshot.h"
+#include "core/view/view.h"
 #include "fuse/attr.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
 #include "fuse/ctl_file.h"
 
 #include "base/cleanup.h"
-#include "core/ctl.h"
+#include "core/ctl/ctl.h"
 #include "fuse/fs.h"
 #include "fuse/handle.h"
 #include "fuse/parked.h"

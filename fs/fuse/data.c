@@ -2,7 +2,7 @@
 /* Content through the daemon. Layer: fuse. */
 #include "fuse/data.h"
 
-#include "core/content.h"
+#include "core/session/content.h"
 #include "fuse/ctl_file.h"
 #include "fuse/events_file.h"
 #include "fuse/open.h"

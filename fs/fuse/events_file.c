@@ -7,7 +7,7 @@
  */
 #include "fuse/events_file.h"
 
-#include "core/events.h"
+#include "core/events/events.h"
 #include "fuse/ctl_file.h"
 #include "fuse/fs.h"
 #include "fuse/handle.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* .fence/events: a stream of lines (core/events.h). Layer: fuse. */
+/* .fence/events: a stream of lines (core/events/events.h). Layer: fuse. */
 #ifndef FENCE_FUSE_EVENTS_FILE_H
 #define FENCE_FUSE_EVENTS_FILE_H
 

@@ -3,7 +3,7 @@
 #ifndef FENCE_FUSE_FS_METRICS_H
 #define FENCE_FUSE_FS_METRICS_H
 
-#include "core/metrics.h"
+#include "core/meter/metrics.h"
 
 #include <fuse_lowlevel.h>
 

@@ -9,7 +9,7 @@
 #include "fuse/inode_table.h"
 
 #include "base/cleanup.h"
-#include "core/view.h"
+#include "core/view/view.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 /* LOOKUP and FORGET. Layer: fuse. */
 #include "fuse/lookup.h"
 
-#include "core/view.h"
+#include "core/view/view.h"
 #include "fuse/attr.h"
 #include "fuse/control.h"
 

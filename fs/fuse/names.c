@@ -2,8 +2,8 @@
 /* Changing names. Layer: fuse. */
 #include "fuse/names.h"
 
-#include "core/session.h"
-#include "core/view.h"
+#include "core/session/session.h"
+#include "core/view/view.h"
 #include "fuse/attr.h"
 
 #include <errno.h>

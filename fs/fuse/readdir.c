@@ -10,7 +10,7 @@
 #include "fuse/readdir.h"
 
 #include "base/cleanup.h"
-#include "core/view.h"
+#include "core/view/view.h"
 #include "fuse/attr.h"
 #include "fuse/control.h"
 #include "fuse/dir_cursor.h"

@@ -2,7 +2,7 @@
 /* See report_file.h. Layer: fuse. */
 #include "fuse/report_file.h"
 
-#include "core/caller.h"
+#include "core/access/caller.h"
 #include "fuse/ctl_file.h"
 #include "fuse/fs.h"
 #include "fuse/fs_metrics.h"

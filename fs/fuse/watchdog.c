@@ -9,7 +9,7 @@
  */
 #include "fuse/watchdog.h"
 
-#include "core/pulse.h"
+#include "core/loop/pulse.h"
 #include "fuse/fs.h"
 #include "fuse/notify_socket.h"
 

@@ -3,8 +3,8 @@
 #include "fuse/xattr.h"
 
 #include "base/cleanup.h"
-#include "core/session.h"
-#include "core/view.h"
+#include "core/session/session.h"
+#include "core/view/view.h"
 #include "fuse/fs.h"
 
 #include <errno.h>

@@ -69,7 +69,7 @@ def test_fence_has_a_section_for_each_verb():
 def test_ctl_has_all_verbs_and_keys():
     text = source("mount-helpers/man/fence-ctl.5.scd").replace("\\", "")
     entries = dict(re.findall(r"^\*(\w+)\*(.*)$", text, re.M))
-    table = re.search(r"verb verbs\[\] = \{\n(.*?)\n\};", source("fs/core/ctl_verbs.c"), re.S)
+    table = re.search(r"verb verbs\[\] = \{\n(.*?)\n\};", source("fs/core/ctl/ctl_verbs.c"), re.S)
     rows = re.findall(r"\{ (.*?), \w+ \}", table.group(1), re.S)
     assert len(rows) > 15
     for row in rows:

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+/* put and remove. Core layer. A put's payload follows its line: small content in memory, large content straight into a staging file. */
+#include "core/ctl/ctl_impl.h"
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "core/access/permission.h"
+#include "core/publish/publish_put.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PUT_MAX (INT64_C(64) << 20)
+
+struct put {
+	struct ctl_call *call;
+	struct publish *p; /* owned; NULL: the line was refused, and call->reply says why */
+	int64_t size, got;
+	int fd;	 /* owned; -1: in memory */
+	int err; /* of taking the payload: reported when it is complete */
+};
+
+static void publish_done_reply(struct publish *p, int err)
+{
+	struct ctl_call *call = p->arg;
+
+	if (err && p->result.refusal.err) {
+		reply_refusal(&call->reply, &p->result.refusal);
+	} else if (err) {
+		publish_free(p);
+		ctl_call_database_error(call, err);
+		return;
+	} else {
+		reply_ok(&call->reply);
+		reply_int(&call->reply, "revision", p->result.revision);
+		if (!p->remove)
+			reply_int(&call->reply, "changed", p->result.changed);
+	}
+	publish_free(p);
+	ctl_call_done(call);
+}
+
+static int parse(struct ctl_call *call, struct publish *p, struct ctl_error *error)
+{
+	const struct ctl_line *l = &call->line;
+	char buf[OWNER_MAX + 1];
+	const char *owner, *op = "";
+	bool dir;
+	int err = ctl_path(l, "path", p->path, &dir, error);
+
+	if (!err && strcmp(p->path, ".") == 0)
+		err = ctl_error_set(error, EINVAL, "path", ".",
+				    "the root cannot be put or removed");
+	if (!err && dir && !p->remove)
+		err = ctl_error_set(error, EISDIR, "path", p->path,
+				    "a path that ends in / is a directory; put writes files");
+	if (!err)
+		err = ctl_token(l, "token", &p->token, error);
+	if (!err)
+		err = ctl_owner(call, &owner, buf, error);
+	if (!err)
+		err = ctl_word(l, "op", &op, error);
+	if (!err)
+		err = ctl_flag(l, "parents", &p->parents, error);
+	if (!err)
+		err = ctl_flag(l, "once", &p->once, error);
+	if (!err && !p->restore) /* there version= says what is restored */
+		err = ctl_expectation(l, false, &p->expect, &p->has_expect, error);
+	p->has_mode = ctl_line_get(l, "mode") != NULL;
+	if (!err && p->has_mode)
+		err = ctl_mode(l, "mode", &p->mode, error);
+	if (err < 0)
+		return err;
+	strcpy(p->owner, owner);
+	strcpy(p->op, op);
+	p->expect.path = p->path;
+	return 0;
+}
+
+static int check(struct core *c, struct publish *p, struct ctl_error *error)
+{
+	struct permission_target t;
+	struct db *db;
+	int64_t rev;
+	int may_compare = 0, err = core_read_begin(c, &db, &rev);
+
+	if (err < 0)
+		return ctl_error_set(error, err, NULL, NULL, "the store's database failed");
+	if (p->remove)
+		err = permission_remove(db, rev, &p->who, p->path, &t);
+	else
+		err = permission_write(db, rev, &p->who, p->path, &t);
+	if (!err && p->has_expect && p->expect.kind == EXPECT_HASH)
+		may_compare = permission_read(db, rev, &p->who, p->path, &t);
+	core_read_end(c, db);
+	if (err ==
+	    -ENOENT) /* the transaction finds that too, and an op may have been done before */
+		return 0;
+	if (!err && may_compare < 0)
+		return ctl_error_set(error, may_compare, "path", p->path,
+				     "no read permission on this path, so no hash= of it");
+	if (err < 0)
+		return ctl_error_set(
+			error, err, "path", p->path,
+			err == -EACCES ? "no write permission on this path" :
+			err == -EPERM  ? "the directory is sticky: only the owner may remove this" :
+					 "a part of this path is not a directory");
+	return 0;
+}
+
+enum publish_kind { PUBLISH_PUT, PUBLISH_REMOVE, PUBLISH_RESTORE };
+
+static int publish_new(struct ctl_call *call, enum publish_kind kind, struct publish **out,
+		       struct ctl_error *error)
+{
+	struct publish *p = calloc(1, sizeof(*p));
+	int err;
+
+	if (!p)
+		return ctl_error_set(error, ENOMEM, NULL, NULL, "out of memory");
+	p->remove = kind == PUBLISH_REMOVE;
+	p->restore = kind == PUBLISH_RESTORE;
+	p->who = call->ctl->who;
+	p->done = publish_done_reply;
+	p->arg = call;
+	err = parse(call, p, error);
+	if (!err)
+		err = check(call->ctl->c, p, error);
+	if (err < 0) {
+		publish_free(p);
+		return err;
+	}
+	*out = p;
+	return 0;
+}
+
+static void submit(struct ctl_call *call, struct publish *p)
+{
+	int err = publish_submit(call->ctl->c, p);
+
+	if (err < 0) {
+		publish_free(p);
+		ctl_call_database_error(call, err);
+	}
+}
+
+void ctl_remove(struct ctl_call *call)
+{
+	struct ctl_error error;
+	struct publish *p;
+
+	if (publish_new(call, PUBLISH_REMOVE, &p, &error) < 0)
+		ctl_call_error(call, &error);
+	else
+		submit(call, p);
+}
+
+void ctl_restore(struct ctl_call *call)
+{
+	struct ctl_error error;
+	struct publish *p;
+	int64_t version;
+	int err = ctl_count(&call->line, "version", INT64_MAX, &version, &error);
+
+	if (!err)
+		err = publish_new(call, PUBLISH_RESTORE, &p, &error);
+	if (err < 0) {
+		ctl_call_error(call, &error);
+		return;
+	}
+	p->version = version;
+	p->sealed.empty = true; /* no content of its own */
+	submit(call, p);
+}
+
+static int prepare_content(struct core *c, struct put *put)
+{
+	struct publish *p = put->p;
+	int err;
+
+	if (put->size <= BLOB_INLINE_MAX) {
+		p->sealed.data = malloc((size_t)put->size + 1);
+		return p->sealed.data ? 0 : -ENOMEM;
+	}
+	err = blob_id_new(&p->staged_id);
+	if (!err)
+		err = staging_create(c->store, &p->staged_id, &put->fd);
+	if (!err)
+		p->staged = true;
+	return err;
+}
+
+static int put_new(struct ctl_call *call, int64_t size, struct put **out, struct ctl_error *error)
+{
+	struct put *put = calloc(1, sizeof(*put));
+	int err;
+
+	if (!put)
+		return ctl_error_set(error, ENOMEM, NULL, NULL, "out of memory");
+	err = publish_new(call, PUBLISH_PUT, &put->p, error);
+	if (err < 0) {
+		free(put);
+		return err;
+	}
+	put->call = call;
+	put->size = size;
+	put->fd = -1;
+	put->err = prepare_content(call->ctl->c, put);
+	*out = put;
+	return 0;
+}
+
+/* The call stays open while the payload comes in, but does not keep the conversation busy: the payload is what is waited for. */
+static void wait_for_payload(struct ctl *ctl, struct put *put)
+{
+	lock_take(&ctl->lock);
+	ctl->put = put;
+	ctl->busy = false;
+	lock_drop(&ctl->lock);
+}
+
+/* 0 and *out, or what the conversation does with the bytes after the line: skip them, or nothing more. */
+static int refused_size(struct ctl_call *call, int64_t *out)
+{
+	struct ctl_error ignored;
+	struct ctl *ctl = call->ctl;
+	int64_t size;
+	int err = call->line.verb && ctl_line_get(&call->line, "size") ?
+			  ctl_count(&call->line, "size", INT64_MAX, &size, &ignored) :
+			  -EINVAL;
+
+	if (!err && size <= PUT_MAX) {
+		*out = size;
+		return 0;
+	}
+	lock_take(&ctl->lock);
+	if (err < 0)
+		ctl->dead = true;
+	else
+		ctl->skip = (uint64_t)size;
+	lock_drop(&ctl->lock);
+	return -EINVAL;
+}
+
+void ctl_put_refuse(struct ctl_call *call, const struct ctl_error *error)
+{
+	int64_t size;
+	struct put *put = refused_size(call, &size) == 0 ? calloc(1, sizeof(*put)) : NULL;
+
+	if (!put) {
+		ctl_call_error(call, error);
+		return;
+	}
+	reply_error(&call->reply, error);
+	*put = (struct put){ .call = call, .size = size, .fd = -1 };
+	wait_for_payload(call->ctl, put);
+}
+
+void ctl_put(struct ctl_call *call)
+{
+	struct ctl_error error;
+	struct put *put = NULL;
+	int64_t size;
+	int err = ctl_count(&call->line, "size", INT64_MAX, &size, &error);
+
+	if (!err && size > PUT_MAX)
+		err = ctl_error_set(&error, EMSGSIZE, "size", ctl_line_get(&call->line, "size"),
+				    "put takes at most 67108864 bytes; open a session for more");
+	if (!err)
+		err = put_new(call, size, &put, &error);
+	if (err < 0)
+		ctl_put_refuse(call, &error);
+	else
+		wait_for_payload(call->ctl, put);
+}
+
+uint64_t put_wants(const struct put *p)
+{
+	return (uint64_t)(p->size - p->got);
+}
+
+void put_feed(struct put *p, const void *data, size_t len)
+{
+	if (p->p && !p->err && p->fd >= 0)
+		p->err = io_pwrite_all(p->fd, data, len, p->got);
+	else if (p->p && !p->err)
+		memcpy((char *)p->p->sealed.data + p->got, data, len);
+	p->got += (int64_t)len;
+}
+
+static void put_release(struct put *p)
+{
+	if (p->fd >= 0)
+		close(p->fd);
+	free(p);
+}
+
+static void drop_publish(struct core *c, struct publish *p)
+{
+	if (p->staged)
+		staging_remove(c->store, &p->staged_id);
+	publish_free(p);
+}
+
+static int finish_inline(struct publish *p, int64_t size)
+{
+	p->sealed.size = size;
+	p->sealed.empty = size == 0;
+	hash_buf(p->sealed.data, (size_t)size, &p->sealed.hash);
+	return blob_id_new(&p->sealed.id);
+}
+
+void put_complete(struct put *put)
+{
+	struct ctl_call *call = put->call;
+	struct publish *p = put->p;
+	int err = put->err;
+
+	if (p && !err && !p->staged)
+		err = finish_inline(p, put->size);
+	put_release(put); /* its descriptor is closed before sealing */
+	if (!p) {
+		ctl_call_done(call);
+		return;
+	}
+	if (err < 0) {
+		drop_publish(call->ctl->c, p);
+		ctl_call_database_error(call, err);
+		return;
+	}
+	submit(call, p);
+}
+
+void put_drop(struct put *put)
+{
+	struct ctl_call *call = put->call;
+
+	if (put->p)
+		drop_publish(call->ctl->c, put->p);
+	ctl_call_forget(call);
+	put_release(put);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* All open sessions by id, and what a claim does to them. */
+#ifndef FENCE_CORE_SESSION_SESSION_TABLE_H
+#define FENCE_CORE_SESSION_SESSION_TABLE_H
+
+#include "base/lock.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct core;
+struct session;
+
+struct session_table {
+	struct lock lock;
+	struct session *by_id; /* uthash; guarded by lock */
+	unsigned int count;
+};
+
+void session_table_init(struct session_table *t);
+/* Takes a reference of its own. */
+void session_table_add(struct core *c, struct session *s);
+/* Drops it; does nothing if it is not there. */
+void session_table_remove(struct core *c, struct session *s);
+/* At the end: drops all. */
+void session_table_clear(struct core *c);
+/* A new reference, or NULL. */
+struct session *session_table_get(struct core *c, const char *id);
+
+/* Calls @fn for each open session with the table's lock held: list work only. */
+void session_table_each(struct core *c, void (*fn)(struct session *s, void *arg), void *arg);
+
+/* Token @token by @owner now stands on @path: tell the sessions that it overtakes. */
+void session_table_claimed(struct core *c, const char *path, int64_t token, const char *owner,
+			   int64_t at);
+/* exclusive=1: @newest replaces the older sessions of its path and token. */
+void session_table_supersede(struct core *c, struct session *newest);
+
+#endif

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+/* See trust.h, and the verb `damaged`, by which fence fsck tells a running daemon. Core layer. */
+#include "core/trust/trust.h"
+
+#include "base/errname.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "core/ctl/ctl_impl.h"
+#include "store/blob/damaged.h"
+#include "store/tree/entry.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int trust_init(struct core *c)
+{
+	struct db *db;
+	int res = store_reader_get(c->store, &db);
+
+	if (res < 0)
+		return res;
+	res = damaged_any(db);
+	store_reader_put(c->store, db);
+	if (res < 0)
+		return res;
+	atomic_store(&c->has_damage, res > 0);
+	return 0;
+}
+
+static bool is_what_was_sealed(const struct blob_info *info)
+{
+	struct blob_hash hash;
+
+	if (!info->data)
+		return true;
+	hash_buf(info->data, (size_t)info->size, &hash);
+	return memcmp(hash.b, info->hash.b, sizeof(hash.b)) == 0;
+}
+
+int trust_blob(struct core *c, struct db *db, const struct blob_info *info)
+{
+	int marked = atomic_load(&c->has_damage) ? damaged_is_marked(db, &info->id) : 0;
+
+	if (marked < 0)
+		return marked;
+	return marked || !is_what_was_sealed(info) ? -EBADMSG : 0;
+}
+
+bool trust_was_lost(struct core *c, const struct blob_id *id)
+{
+	return pins_has(&c->regained, id);
+}
+
+/* What content is called in a message. */
+struct label {
+	char s[FENCE_PATH_MAX + 96];
+};
+
+/* A path as it is or was last; "" if it cannot be told. */
+static void path_of(struct db *db, const struct entry *e, char *out)
+{
+	char dir[FENCE_PATH_MAX + 1];
+
+	if (entry_path(db, e->dir, e->died ? e->died - 1 : ENTRY_NOW, dir) < 0 ||
+	    path_join(dir, e->name, out) < 0)
+		*out = '\0';
+}
+
+static void label_init(struct label *l, struct db *db, int64_t row, const struct blob_id *id)
+{
+	struct blob_hex hex = blob_hex(id->b);
+	char path[FENCE_PATH_MAX + 1] = "";
+	struct entry e;
+
+	if (row > 0 && entry_by_row(db, row, &e) == 0)
+		path_of(db, &e, path);
+	if (*path)
+		snprintf(l->s, sizeof(l->s), "%s, version %" PRId64 " (blob %s)", path, e.seq,
+			 hex.s);
+	else
+		snprintf(l->s, sizeof(l->s), "blob %s", hex.s);
+}
+
+/* Of ctl's verb, or, without a call, of what was found here. */
+struct mark {
+	struct job job; /* first */
+	struct ctl_call *call;
+	struct blob_id blob;
+	bool good;
+	bool is_news;	    /* it was not marked before */
+	struct label label; /* these two: for the log, once it is marked; without a call */
+	const char *why;    /* NULL: it has been told */
+};
+
+static struct mark *mark_of(struct job *j)
+{
+	return (struct mark *)(void *)j;
+}
+
+static int mark_apply(struct core *c, struct db *db, struct job *j)
+{
+	struct mark *m = mark_of(j);
+	struct blob_info info;
+	int err = blob_get(db, &m->blob, false, &info);
+	int res;
+
+	if (err && err != -EUCLEAN)
+		return err;
+	res = damaged_is_marked(db, &m->blob);
+	if (res < 0)
+		return res;
+	m->is_news = !res;
+	/* Before any open can see that the mark is gone. */
+	if (m->good && res && !pins_has(&c->regained, &m->blob)) {
+		err = pins_add(&c->regained, &m->blob);
+		if (err < 0)
+			return err;
+	}
+	return m->good ? damaged_unmark(db, &m->blob) : damaged_mark(db, &m->blob, io_now_ns());
+}
+
+static void mark_durable(struct core *c, struct job *j)
+{
+	struct mark *m = mark_of(j);
+
+	if (!j->err && !m->good)
+		atomic_store(&c->has_damage, true);
+}
+
+static void answer(struct ctl_call *call, struct mark *m, int err)
+{
+	if (err == -ENOENT) {
+		ctl_call_fail(call, ENOENT, "blob", blob_hex(m->blob.b).s, "no such content");
+	} else if (err) {
+		ctl_call_database_error(call, err);
+	} else {
+		log_warning("blob %s was found %s by uid %u", blob_hex(m->blob.b).s,
+			    m->good ? "good again" : "damaged", call->ctl->who.uid);
+		reply_ok(&call->reply);
+		ctl_call_done(call);
+	}
+}
+
+/* -ENOENT: gc has removed it, or it never was recorded. */
+static void tell(const struct mark *m, int err)
+{
+	if (err && err != -ENOENT)
+		log_error("%s is damaged and could not be marked as such: %s", m->label.s,
+			  errname(err));
+	else if (!err && m->is_news && m->why)
+		log_error(
+			"%s is damaged: %s; reading it gives EIO from now on, see fence fsck --data",
+			m->label.s, m->why);
+}
+
+static void mark_done(struct core *c, struct job *j)
+{
+	struct mark *m = mark_of(j);
+
+	if (m->call)
+		answer(m->call, m, j->err);
+	else
+		tell(m, j->err);
+	if (m->why)
+		metric_add(&c->metrics.checks[j->err ? CHECK_UNFINISHED : CHECK_DAMAGED], 1);
+	free(m);
+	core_busy_end(c);
+}
+
+static const struct job_ops mark_job = { .apply = mark_apply,
+					 .durable = mark_durable,
+					 .done = mark_done };
+
+/* If it cannot be done, the next open or read finds it again. */
+static void mark_lost(struct core *c, const struct blob_id *id, const struct label *label,
+		      const char *why)
+{
+	struct mark *m = calloc(1, sizeof(*m));
+
+	if (!m || core_busy_begin(c) < 0) {
+		free(m);
+		return;
+	}
+	m->job.ops = &mark_job;
+	m->blob = *id;
+	m->label = *label;
+	m->why = why;
+	committer_submit(c, &m->job);
+}
+
+void trust_lost(struct core *c, const struct verify_file *f, const char *why)
+{
+	struct label label;
+	struct db *db;
+
+	if (store_reader_get(c->store, &db) < 0)
+		return;
+	label_init(&label, db, f->row, &f->id);
+	store_reader_put(c->store, db);
+	mark_lost(c, &f->id, &label, why);
+}
+
+int trust_report(struct core *c, struct db *db, int64_t row, const struct blob_id *id, int err)
+{
+	struct label label;
+
+	if (err != -EBADMSG && err != -EUCLEAN && err != -ELOOP && err != -ENOENT)
+		return err;
+	label_init(&label, db, row, id);
+	if (err == -EBADMSG) {
+		log_error("%s is damaged and not handed out: run fence fsck --data", label.s);
+		return -EIO;
+	}
+	log_error("%s is missing or has the wrong size: run fence fsck", label.s);
+	mark_lost(c, id, &label, NULL);
+	return -EIO;
+}
+
+static int parse(struct ctl_call *call, struct mark *m, struct ctl_error *error)
+{
+	const char *hex = ctl_line_get(&call->line, "blob");
+	uint32_t uid = call->ctl->who.uid;
+
+	if (uid != 0 && uid != geteuid())
+		return ctl_error_set(error, EPERM, NULL, NULL,
+				     "only who serves the store may mark its content");
+	if (blob_hex_parse(hex, m->blob.b) < 0)
+		return ctl_error_set(error, EINVAL, "blob", hex, "blob= is 32 hex digits");
+	return ctl_flag(&call->line, "good", &m->good, error);
+}
+
+void ctl_damaged(struct ctl_call *call)
+{
+	struct mark *m = calloc(1, sizeof(*m));
+	struct core *c = call->ctl->c;
+	struct ctl_error error;
+	int err = m ? parse(call, m, &error) :
+		      ctl_error_set(&error, ENOMEM, NULL, NULL, "out of memory");
+
+	if (!err && (err = core_busy_begin(c)) < 0)
+		ctl_error_set(&error, err, NULL, NULL, "the file system is being unmounted");
+	if (err < 0) {
+		free(m);
+		ctl_call_error(call, &error);
+		return;
+	}
+	m->call = call;
+	m->job.ops = &mark_job;
+	committer_submit(c, &m->job);
+}
