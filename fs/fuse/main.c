@@ -12,11 +12,11 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/streams.h"
-#include "fuse/guard.h"
-#include "fuse/notify_socket.h"
-#include "fuse/options.h"
+#include "fuse/mount/guard.h"
+#include "fuse/mount/notify_socket.h"
+#include "fuse/mount/options.h"
 #include "fuse/serve.h"
-#include "fuse/stale.h"
+#include "fuse/mount/stale.h"
 
 #include <errno.h>
 #include <fcntl.h>

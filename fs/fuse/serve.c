@@ -12,12 +12,12 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "core/core.h"
-#include "fuse/covered.h"
-#include "fuse/fs.h"
-#include "fuse/mount_failure.h"
-#include "fuse/notify_socket.h"
-#include "fuse/options.h"
-#include "fuse/stale.h"
+#include "fuse/mount/covered.h"
+#include "fuse/ops/fs.h"
+#include "fuse/mount/mount_failure.h"
+#include "fuse/mount/notify_socket.h"
+#include "fuse/mount/options.h"
+#include "fuse/mount/stale.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* What the kernel's side counts, and the text of .fence/metrics. */
+#ifndef FENCE_FUSE_OPS_FS_METRICS_H
+#define FENCE_FUSE_OPS_FS_METRICS_H
+
+#include "core/meter/metrics.h"
+
+#include <fuse_lowlevel.h>
+
+struct fs;
+
+/* Requests that are timed: all that are answered, but INIT and what answers a notification. */
+enum fs_op {
+	FS_OP_LOOKUP,
+	FS_OP_GETATTR,
+	FS_OP_SETATTR,
+	FS_OP_READLINK,
+	FS_OP_STATFS,
+	FS_OP_MKNOD,
+	FS_OP_MKDIR,
+	FS_OP_SYMLINK,
+	FS_OP_LINK,
+	FS_OP_UNLINK,
+	FS_OP_RMDIR,
+	FS_OP_RENAME,
+	FS_OP_CREATE,
+	FS_OP_OPEN,
+	FS_OP_READ,
+	FS_OP_WRITE,
+	FS_OP_FLUSH,
+	FS_OP_RELEASE,
+	FS_OP_FALLOCATE,
+	FS_OP_LSEEK,
+	FS_OP_POLL,
+	FS_OP_COPY_FILE_RANGE,
+	FS_OP_OPENDIR,
+	FS_OP_READDIR,
+	FS_OP_READDIRPLUS,
+	FS_OP_RELEASEDIR,
+	FS_OP_GETXATTR,
+	FS_OP_SETXATTR,
+	FS_OP_LISTXATTR,
+	FS_OP_REMOVEXATTR,
+	FS_OPS
+};
+
+extern const char *const fs_op_names[FS_OPS];
+
+enum open_way { OPEN_KERNEL, OPEN_DAEMON, OPEN_INLINE, OPEN_WAYS };
+enum dropped_kind { DROPPED_NAME, DROPPED_DIR, DROPPED_SESSION, DROPPED_PAGES, DROPPED_KINDS };
+
+struct fs_metrics {
+	struct histogram op_time[FS_OPS];
+	metric_counter opens[OPEN_WAYS];
+	metric_counter dropped[DROPPED_KINDS];
+};
+
+/* Put a clock around the handlers of fs_ops that @ops has (op_time.c). */
+void op_time_install(struct fuse_lowlevel_ops *ops);
+
+/* All metrics, core's and those of this layer. */
+int fs_metrics_write(struct fs *fs, struct metric_text *out);
+
+#endif
