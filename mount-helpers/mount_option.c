@@ -6,7 +6,7 @@
 #include "mount_option.h"
 
 #include "base/cleanup.h"
-#include "nearest.h"
+#include "parse/nearest.h"
 
 #include <errno.h>
 #include <stdio.h>

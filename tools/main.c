@@ -3,12 +3,12 @@
  * fence: the command-line tool. Finds the verb in the table (verbs.c) and runs
  * it (cmd_VERB.c).
  */
-#include "args.h"
-#include "exit_code.h"
-#include "nearest.h"
-#include "report.h"
-#include "verb_help.h"
-#include "verbs.h"
+#include "parse/args.h"
+#include "out/exit_code.h"
+#include "parse/nearest.h"
+#include "out/report.h"
+#include "cmd/verb_help.h"
+#include "cmd/verbs.h"
 
 #include "base/streams.h"
 

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "args.h"
-#include "nearest.h"
+#include "parse/args.h"
+#include "parse/nearest.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "ctl_line.h"
+#include "parse/client_line.h"
 
 #include <errno.h>
 #include <string.h>

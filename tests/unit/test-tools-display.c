@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "display.h"
+#include "out/display.h"
 
 #include <stdlib.h>
 #include <time.h>

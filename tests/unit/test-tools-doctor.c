@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "doctor.h"
-#include "fstab_line.h"
+#include "doctor/doctor.h"
+#include "parse/fstab_line.h"
 
 static void versions_are_compared(void **state)
 {

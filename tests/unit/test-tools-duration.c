@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "duration.h"
-#include "lease_client.h"
+#include "parse/duration.h"
+#include "client/lease_client.h"
 
 #define MS INT64_C(1000000)
 #define S  (1000 * MS)

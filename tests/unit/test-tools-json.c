@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "json.h"
-#include "utf8.h"
+#include "out/json.h"
+#include "parse/utf8.h"
 
 #include <string.h>
 

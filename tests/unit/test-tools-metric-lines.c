@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The text of .fence/metrics as fence reads it. */
-#include "metric_lines.h"
+#include "out/metric_lines.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "mount_table.h"
-#include "number.h"
+#include "client/mount_table.h"
+#include "parse/number.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
-#include "cell_width.h"
-#include "json_object.h"
-#include "version_arg.h"
+#include "out/cell_width.h"
+#include "out/json_object.h"
+#include "client/version_arg.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "size.h"
+#include "parse/size.h"
 
 static void sizes_are_parsed(void **state)
 {

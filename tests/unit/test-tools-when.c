@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "when.h"
+#include "parse/when.h"
 
 #include <errno.h>
 #include <stdlib.h>

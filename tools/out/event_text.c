@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "out/event_text.h"
+
+#include "out/cell_width.h"
+#include "out/display.h"
+#include "parse/when.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECOND INT64_C(1000000000)
+
+int64_t event_time(const struct ctl_reply *r)
+{
+	const char *at = ctl_reply_get(r, "at");
+	int64_t ns;
+
+	return at && when_parse(at, 0, &ns) == 0 ? ns : 0;
+}
+
+static void two_units(struct buf *out, int64_t seconds, int64_t large, const char *large_name,
+		      int64_t small, const char *small_name)
+{
+	buf_printf(out, "%" PRId64 " %s", seconds / large, large_name);
+	if (seconds % large / small)
+		buf_printf(out, " %" PRId64 " %s", seconds % large / small, small_name);
+}
+
+void event_duration(struct buf *out, int64_t ns)
+{
+	int64_t seconds = ns / SECOND, hundredths = ns % SECOND / (SECOND / 100);
+
+	if (seconds >= 86400)
+		two_units(out, seconds, 86400, "d", 3600, "h");
+	else if (seconds >= 3600)
+		two_units(out, seconds, 3600, "h", 60, "min");
+	else if (seconds >= 60)
+		two_units(out, seconds, 60, "min", 1, "s");
+	else if (seconds >= 10 || !hundredths)
+		buf_printf(out, "%" PRId64 " s", seconds);
+	else
+		buf_printf(out, "%" PRId64 ".%0*" PRId64 " s", seconds, hundredths % 10 ? 2 : 1,
+			   hundredths % 10 ? hundredths : hundredths / 10);
+}
+
+static const char *get(const struct ctl_reply *r, const char *key)
+{
+	const char *value = ctl_reply_get(r, key);
+
+	return value ? value : "";
+}
+
+/* "job-a (41)" */
+static void add_who(struct buf *out, const char *owner, const char *token, size_t name_max)
+{
+	auto_buf struct buf shown = { 0 };
+
+	if (*owner) {
+		display_name(&shown, owner);
+		cell_cut(out, shown.s, name_max);
+		buf_char(out, ' ');
+	}
+	buf_printf(out, "(%s)", token);
+}
+
+static void add_other(struct buf *out, const char *before, const struct ctl_reply *r,
+		      size_t name_max)
+{
+	if (!*get(r, "highest"))
+		return;
+	buf_str(out, before);
+	add_who(out, get(r, "held_by"), get(r, "highest"), name_max);
+}
+
+/* The stage and the errno's name: two fields in a line of events, one in a record. */
+static void refusal_parts(const struct ctl_reply *r, struct buf *stage, struct buf *why)
+{
+	const char *detail = get(r, "detail");
+	size_t len = strcspn(detail, " ");
+
+	if (*get(r, "stage")) {
+		buf_str(stage, get(r, "stage"));
+		buf_str(why, get(r, "why"));
+	} else {
+		buf_add(stage, detail, len);
+		buf_str(why, detail + len + (detail[len] == ' '));
+	}
+}
+
+static void add_refusal(struct buf *out, const struct ctl_reply *r, size_t name_max)
+{
+	auto_buf struct buf stage = { 0 };
+	auto_buf struct buf why = { 0 };
+	bool stale;
+
+	refusal_parts(r, &stage, &why);
+	stale = strcmp(buf_text(&why), "ESTALE") == 0;
+	buf_str(out, stale ? " is refused" : " fails");
+	if (stage.len)
+		buf_printf(out, " at %s", stage.s);
+	if (stale)
+		add_other(out, ": overtaken by ", r, name_max);
+	else
+		buf_printf(out, ": %s", buf_text(&why));
+}
+
+static void add_commit(struct buf *out, const struct ctl_reply *r)
+{
+	const char *changed = get(r, "changed");
+
+	buf_printf(out, " commits revision %s", get(r, "revision"));
+	if (*changed)
+		buf_printf(out, ", %s %s", changed,
+			   strcmp(changed, "1") == 0 ? "change" : "changes");
+}
+
+static void add_grant(struct buf *out, const struct ctl_reply *r)
+{
+	int64_t ttl;
+
+	buf_str(out, " is granted the lease");
+	if (when_parse(get(r, "ttl"), 0, &ttl) == 0) {
+		buf_str(out, " for ");
+		event_duration(out, ttl);
+	}
+}
+
+static void add_reset(struct buf *out, const struct ctl_reply *r)
+{
+	buf_printf(out, " resets the fence to %s", get(r, "token"));
+	if (*get(r, "highest"))
+		buf_printf(out, ", it was %s", get(r, "highest"));
+}
+
+static void add_claim(struct buf *out, const struct ctl_reply *r)
+{
+	const char *by = *get(r, "by") ? get(r, "by") : get(r, "detail");
+
+	buf_str(out, strcmp(by, "open") == 0 ? " opens a session" : " claims it");
+}
+
+void event_text(struct buf *out, const struct ctl_reply *r, size_t name_max)
+{
+	const char *event = get(r, "event");
+
+	add_who(out, get(r, "owner"), get(r, "token"), name_max);
+	if (strcmp(event, "commit") == 0)
+		add_commit(out, r);
+	else if (strcmp(event, "refuse") == 0)
+		add_refusal(out, r, name_max);
+	else if (strcmp(event, "claim") == 0)
+		add_claim(out, r);
+	else if (strcmp(event, "grant") == 0)
+		add_grant(out, r);
+	else if (strcmp(event, "release") == 0)
+		buf_str(out, " releases the lease");
+	else if (strcmp(event, "expire") == 0)
+		buf_str(out, " let the lease expire");
+	else if (strcmp(event, "lose") == 0)
+		buf_str(out, " loses the lease"), add_other(out, " to ", r, name_max);
+	else if (strcmp(event, "reset") == 0)
+		add_reset(out, r);
+	else
+		buf_printf(out, " %s", event);
+}
