@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mount.fencefs: what mount(8) calls for a file system of type fencefs, or of type fuse.fencefs under that name.
+ * mount.fencefs: what mount(8) calls for a file system of type fencefs, or of type fuse.fencefs
+ * under that name.
  *
  *   mount.fencefs SPEC DIR [-sfnv] [-N NAMESPACE] [-o OPTIONS] [-t TYPE.SUBTYPE]
  *
- * It sorts the options and runs fencefs, which returns when the mount answers; a watch over the time is all that is added. It needs no
- * environment: mount units have neither PATH nor HOME. Exit statuses are those of mount(8).
+ * It sorts the options and runs fencefs, which returns when the mount answers; a watch over the
+ * time is all that is added. It needs no environment: mount units have neither PATH nor HOME. Exit
+ * statuses are those of mount(8).
  *
- * While an automount point waits for its mount, all who come by wait, but for the process group of who is to
- * mount it (systemd, and what it starts): so none of us leaves that group before it is mounted.
+ * While an automount point waits for its mount, all who come by wait, but for the process group of
+ * who is to mount it (systemd, and what it starts): so none of us leaves that group before it is
+ * mounted.
  */
 #include "mount_option.h"
 

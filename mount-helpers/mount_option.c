@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options of a mount helper. mount(8) hands on all that stands in fstab but what it has used up itself, so some are nobody's
- * business here (noauto, x-systemd.automount), some are the kernel's, some fencefs's own.
+ * Options of a mount helper. mount(8) hands on all that stands in fstab but what it has used up
+ * itself, so some are nobody's business here (noauto, x-systemd.automount), some are the kernel's,
+ * some fencefs's own.
  */
 #include "mount_option.h"
 
@@ -26,7 +27,10 @@ static const char *const passed_with_value[] = {
 	"passthrough", "io_uring", "context", "fscontext", "defcontext", "rootcontext",
 };
 
-/* Others have used them up, or they change nothing here: the kernel's own default, or no sense on FUSE. */
+/*
+ * Others have used them up, or they change nothing here: the kernel's own default, or no sense on
+ * FUSE.
+ */
 static const char *const dropped[] = {
 	"defaults",   "auto",	     "noauto",	      "user",
 	"users",      "nouser",	     "owner",	      "noowner",
@@ -131,7 +135,10 @@ int mount_options_add(struct mount_options *m, const char *list, bool sloppy)
 	char *rest = copy, *opt;
 	int err = copy ? 0 : -ENOMEM;
 
-	/* mount(8) adds what the kernel shows of the mount, such as user_id=0: the refusal is what matters. */
+	/*
+	 * mount(8) adds what the kernel shows of the mount, such as user_id=0: the refusal is what
+	 * matters.
+	 */
 	if (has_remount(list)) {
 		m->remount = true;
 		return 0;

@@ -11,7 +11,10 @@ struct mount_options {
 	bool remount;
 };
 
-/* A sentence for a person goes to stderr. -EINVAL: an option nobody knows, or a bad value; @sloppy warns of the former and drops it. -ENOMEM. */
+/*
+ * A sentence for a person goes to stderr. -EINVAL: an option nobody knows, or a bad value; @sloppy
+ * warns of the former and drops it. -ENOMEM.
+ */
 int mount_options_add(struct mount_options *m, const char *list, bool sloppy);
 void mount_options_fini(struct mount_options *m);
 

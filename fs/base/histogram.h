@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How long things took: counts in fixed buckets, from 10 us to 30 s, two a decade. Any number of
- * threads add without a lock; who reads meanwhile sees each count as it was at some moment, and none
- * ever goes back. Layer: base.
+ * threads add without a lock; who reads meanwhile sees each count as it was at some moment, and
+ * none ever goes back. Layer: base.
  */
 #ifndef FENCE_BASE_HISTOGRAM_H
 #define FENCE_BASE_HISTOGRAM_H

@@ -33,7 +33,9 @@ struct metric {
 	enum metric_type type;
 };
 
-/* Up to three pairs of name and value; ends with the first NULL. Values are escaped when written. */
+/*
+ * Up to three pairs of name and value; ends with the first NULL. Values are escaped when written.
+ */
 struct metric_labels {
 	const char *pair[6];
 };
@@ -55,7 +57,9 @@ void metric_seconds(struct metric_text *t, const struct metric *m,
 		    const struct metric_labels *labels, int64_t ns);
 void metric_histogram(struct metric_text *t, const struct metric *m,
 		      const struct metric_labels *labels, const struct histogram *h);
-/* Whole families: one sample without labels, and one for each of @n counters, told apart by @label. */
+/*
+ * Whole families: one sample without labels, and one for each of @n counters, told apart by @label.
+ */
 void metric_family(struct metric_text *t, const struct metric *m, int64_t value);
 void metric_family_of(struct metric_text *t, const struct metric *m, const char *label,
 		      const char *const *names, const metric_counter *counters, int n);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cachestat(2), which Linux has since 6.5, else mincore(2) on a mapping that is never touched: a file that is shorter than it was would
- * answer that with SIGBUS. On overlayfs cachestat looks at the file of the overlay, which has no pages, and mincore at the one beneath
- * (Linux 6.18: ovl_mmap()). Layer: base.
+ * cachestat(2), which Linux has since 6.5, else mincore(2) on a mapping that is never touched: a
+ * file that is shorter than it was would answer that with SIGBUS. On overlayfs cachestat looks at
+ * the file of the overlay, which has no pages, and mincore at the one beneath (Linux 6.18:
+ * ovl_mmap()). Layer: base.
  */
 #include "base/resident.h"
 
@@ -14,7 +15,10 @@
 
 #define PIECE_PAGES 4096 /* as many bytes on the stack */
 
-/* Not in the headers of all supported distributions; the number is the same on every machine but Alpha. */
+/*
+ * Not in the headers of all supported distributions; the number is the same on every machine but
+ * Alpha.
+ */
 #ifndef SYS_cachestat
 #define SYS_cachestat 451
 #endif

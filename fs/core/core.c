@@ -1,9 +1,10 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * Starting and stopping the service. Core layer.
  *
- * The order of stopping: no new work is accepted, nor what was read looked at; what was accepted is answered (busy reaches 0); sessions
- * are ended; then the committer, the notifier and the pool end, in the order in which they feed each other.
+ * The order of stopping: no new work is accepted, nor what was read looked at; what was accepted is
+ * answered (busy reaches 0); sessions are ended; then the committer, the notifier and the pool end,
+ * in the order in which they feed each other.
  */
 #include "core/core_impl.h"
 
@@ -220,8 +221,8 @@ static void set_ending(struct core *c, bool ending)
 }
 
 /*
- * The next start would end them too, but what a refused writer has staged is to be found again (P9): the
- * next start can only empty staging/.
+ * The next start would end them too, but what a refused writer has staged is to be found again
+ * (P9): the next start can only empty staging/.
  */
 static void end_sessions(struct core *c)
 {

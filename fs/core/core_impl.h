@@ -31,9 +31,15 @@ struct core {
 	struct view live;
 	/* The revision that every view reads at. Written by the notifier only; see notifier.c. */
 	_Atomic int64_t live_rev;
-	/* Non-zero while a commit becomes visible: replies are not to be cached. Written by the notifier only. */
+	/*
+	 * Non-zero while a commit becomes visible: replies are not to be cached. Written by the
+	 * notifier only.
+	 */
 	atomic_int window;
-	/* Counts commits that moved or removed a directory: cached directory paths of another count are void. */
+	/*
+	 * Counts commits that moved or removed a directory: cached directory paths of another count
+	 * are void.
+	 */
 	atomic_uint_fast64_t dir_moves;
 	atomic_uint_fast64_t next_view;
 	struct lock busy_lock; /* guards busy, closing, ending, closer */
@@ -68,7 +74,10 @@ struct core {
 	bool housekeeper_stop;
 };
 
-/* A read-only connection and the revision to read at. The revision is loaded first, so the connection's snapshot has it whole. */
+/*
+ * A read-only connection and the revision to read at. The revision is loaded first, so the
+ * connection's snapshot has it whole.
+ */
 int core_read_begin(struct core *c, struct db **out_db, int64_t *out_rev);
 void core_read_end(struct core *c, struct db *db);
 

@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
- * See housekeeper.h. Core layer. A session opened with keep=1 ends when nothing has used it for its ttl, judged by CLOCK_BOOTTIME: steps
- * of the wall clock change nothing, and a suspended machine counts.
+ * See housekeeper.h. Core layer. A session opened with keep=1 ends when nothing has used it for its
+ * ttl, judged by CLOCK_BOOTTIME: steps of the wall clock change nothing, and a suspended machine
+ * counts.
  */
 #include "core/housekeeper.h"
 

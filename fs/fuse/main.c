@@ -6,8 +6,8 @@
  * thread or database connection. The parent waits until the child has handled the kernel's INIT,
  * sees for itself that the mount answers (the daemon never touches its own mount), and leaves; if
  * it does not come to that, the child has said why on the same stderr, and its exit status becomes
- * the parent's. Beside the child waits a guard (guard.h), so that the mount of a daemon that was killed
- * can be mounted again.
+ * the parent's. Beside the child waits a guard (guard.h), so that the mount of a daemon that was
+ * killed can be mounted again.
  */
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -46,8 +46,8 @@ static int fail(const struct errmsg *err)
 }
 
 /*
- * From now on there is nobody at the terminal. Not before it is mounted: at an automount point all but
- * the process group that is to mount it have to wait.
+ * From now on there is nobody at the terminal. Not before it is mounted: at an automount point all
+ * but the process group that is to mount it have to wait.
  */
 static void leave_terminal(void)
 {

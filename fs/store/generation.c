@@ -122,7 +122,9 @@ int generation_accept(struct db *db)
 	return err ? err : stmt_run(st);
 }
 
-/* By rename, so that it is never half written; staging/ is emptied when the store is next served. */
+/*
+ * By rename, so that it is never half written; staging/ is emptied when the store is next served.
+ */
 int generation_write_file(struct store *s, int64_t generation)
 {
 	struct blob_id id;
@@ -192,7 +194,10 @@ int generation_begin(struct store *s, struct errmsg *err)
 	return 0;
 }
 
-/* Only so that copies of the database that were made meanwhile can be told: errors are of no consequence. */
+/*
+ * Only so that copies of the database that were made meanwhile can be told: errors are of no
+ * consequence.
+ */
 void generation_end(struct store *s)
 {
 	int64_t generation;

@@ -2,10 +2,10 @@
 /*
  * Has somebody put back an older database? A number, in table setting and as the content of
  * blobs/UUID, goes up in both each time a daemon begins or ends to serve the store, now and then
- * while it does (if there were commits), and each time gc runs: durable in the database first. So where the file's is the higher one, the database is not the one
- * that was last used with these blobs: a copy of it was restored. What looks unreferenced then may
- * be what the lost transactions had published, and tokens may have been issued that the database
- * knows nothing of.
+ * while it does (if there were commits), and each time gc runs: durable in the database first. So
+ * where the file's is the higher one, the database is not the one that was last used with these
+ * blobs: a copy of it was restored. What looks unreferenced then may be what the lost transactions
+ * had published, and tokens may have been issued that the database knows nothing of.
  */
 #ifndef FENCE_STORE_GENERATION_H
 #define FENCE_STORE_GENERATION_H
@@ -20,7 +20,10 @@
 struct db;
 struct store;
 
-/* *out: the database is older than blobs/, or was when it was last served and gc has not been told since. */
+/*
+ * *out: the database is older than blobs/, or was when it was last served and gc has not been told
+ * since.
+ */
 int generation_is_restored(struct store *s, struct db *db, bool *out);
 /*
  * Up by one, beyond both; within a transaction of the writer. *out: the new one, to be written with

@@ -135,10 +135,10 @@ static int end_sessions(struct store *s)
 }
 
 /*
- * Who wrote before us may have ended because an fsync of the WAL failed. Then pages of the WAL can be
- * in memory, where we read them, and never have reached the disk, while the next fsync says nothing
- * of it; commits behind them in the WAL would be lost with them at power loss. So all goes into the
- * database before any is made.
+ * Who wrote before us may have ended because an fsync of the WAL failed. Then pages of the WAL can
+ * be in memory, where we read them, and never have reached the disk, while the next fsync says
+ * nothing of it; commits behind them in the WAL would be lost with them at power loss. So all goes
+ * into the database before any is made.
  */
 static int settle_wal(struct store *s, struct errmsg *err)
 {
@@ -293,7 +293,10 @@ void store_count_writer(struct store *s)
 
 void store_cache_counts(struct store *s, int64_t *out_hits, int64_t *out_misses)
 {
-	/* Nobody uses an idle connection while the lock is held; counting reads a few words of each. */
+	/*
+	 * Nobody uses an idle connection while the lock is held; counting reads a few words of
+	 * each.
+	 */
 	lock_take(&s->pool_lock);
 	for (int i = 0; i < s->n_idle; i++)
 		count_cache(s, s->idle[i]);

@@ -17,8 +17,8 @@ struct store_accepted {
 };
 
 /*
- * The store at @path, which nobody else may have open, is left to be checked.
- * -EBUSY: somebody has it.  -EOPNOTSUPP: its database has no sums.  -EUCLEAN: SQLite cannot read it.
+ * The store at @path, which nobody else may have open, is left to be checked. -EBUSY: somebody has
+ * it.  -EOPNOTSUPP: its database has no sums.  -EUCLEAN: SQLite cannot read it.
  */
 int store_accept_pages(const char *path, struct store_accepted *out, struct errmsg *err);
 

@@ -173,7 +173,9 @@ static void stat_it(const char *path)
 		die(path);
 }
 
-/* Each file of a tree in turn, over and over: names and content are cached after the first round. */
+/*
+ * Each file of a tree in turn, over and over: names and content are cached after the first round.
+ */
 static void each_file(char **args, void (*act)(const char *path))
 {
 	long files = atol(args[1]);

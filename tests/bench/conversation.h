@@ -10,7 +10,10 @@
 _Noreturn void die(const char *what);
 
 int conversation_open(const char *mount);
-/* Writes @request (lines, payload) and reads the reply, which must be "ok ...". @reply: PIPE_BUF bytes. */
+/*
+ * Writes @request (lines, payload) and reads the reply, which must be "ok ...". @reply: PIPE_BUF
+ * bytes.
+ */
 void conversation_request(int fd, const void *request, size_t len, char *reply);
 /* Opens a session on @path; where it is in the mount is put into @dir, PATH_MAX bytes. */
 void conversation_session(int fd, const char *mount, const char *path, long token, char *dir);

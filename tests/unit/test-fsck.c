@@ -105,7 +105,9 @@ static void add_blobs(struct scratch *t)
 	assert_int_equal(blob_insert(t->db, &small, 5, &hash, "small"), 0);
 }
 
-/* d/ (directory 2) with big, a second version of it, small, link; d/e/ (3); top, made and removed. */
+/*
+ * d/ (directory 2) with big, a second version of it, small, link; d/e/ (3); top, made and removed.
+ */
 static int setup(void **state)
 {
 	struct change first[] = {

@@ -27,7 +27,10 @@ static int utc(void **state)
 	return 0;
 }
 
-/* The label of the period that @at lies in, written out: slow, and nothing like the code under test. */
+/*
+ * The label of the period that @at lies in, written out: slow, and nothing like the code under
+ * test.
+ */
 static void label(enum retain kind, int64_t at, size_t nr, char out[64])
 {
 	time_t t = (time_t)(at / S);

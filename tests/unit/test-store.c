@@ -446,7 +446,9 @@ static void survives_a_full_disk(void **state)
 	assert_int_equal(txn_commit(t->db), 0);
 }
 
-/* The number went up in both after somebody's look at the database had begun: that is no restore. */
+/*
+ * The number went up in both after somebody's look at the database had begun: that is no restore.
+ */
 static void an_earlier_look_is_no_restored_database(void **state)
 {
 	struct scratch *t = *state;

@@ -31,7 +31,10 @@ bool keep_parse_time(const char *s, int64_t *out);
 
 /* Whether any was given. */
 bool keep_is_given(const struct args *a);
-/* Those that were given into *out, whose others stay. 0, or EXIT_USAGE when it has said what is wrong. */
+/*
+ * Those that were given into *out, whose others stay. 0, or EXIT_USAGE when it has said what is
+ * wrong.
+ */
 int keep_parse(const struct args *a, struct retention *out);
 /* Those that were given as fields of a request. */
 void keep_add(struct buf *req, const struct args *a);

@@ -25,7 +25,10 @@ static void make_request(const struct lease_query *q, const char *wait, struct b
 		ctl_request_field(req, "keep", "1");
 }
 
-/* The lease that stands in the way is that of the `fence run` that we run under: it would be a wait for ourselves. */
+/*
+ * The lease that stands in the way is that of the `fence run` that we run under: it would be a wait
+ * for ourselves.
+ */
 static bool is_our_own(const struct ctl_reply *r)
 {
 	const char *held = ctl_reply_get(r, "token"), *ours = getenv("FENCE_TOKEN");
@@ -34,8 +37,8 @@ static bool is_our_own(const struct ctl_reply *r)
 }
 
 /*
- * Before a wait, without one: for somebody who sits there and sees nothing happen, and within a job,
- * which may hold the lease itself. True: *out_code is the end of it.
+ * Before a wait, without one: for somebody who sits there and sees nothing happen, and within a
+ * job, which may hold the lease itself. True: *out_code is the end of it.
  */
 static bool try_first(const struct lease_query *q, struct ctl_reply *out, int *out_code)
 {

@@ -20,14 +20,19 @@
 
 #define PIECE 65536
 
-/* What the reader says at the end, in this order: the mount, what went wrong; the text before it. */
+/*
+ * What the reader says at the end, in this order: the mount, what went wrong; the text before it.
+ */
 struct verdict {
 	int err;
 	struct errmsg msg;
 	char mount[PATH_MAX];
 };
 
-/* --------------------------------------------------------------- the process that touches the mount */
+/*
+ * --------------------------------------------------------------- the process that touches the
+ * mount
+ */
 
 static int copy_file(const char *mount, const char *file, int to, struct errmsg *msg)
 {
@@ -48,7 +53,9 @@ static int copy_file(const char *mount, const char *file, int to, struct errmsg 
 	return n < 0 ? errmsg_set(msg, -errno, "%s", exit_error_text(errno)) : 0;
 }
 
-/* Whoever reads what fence prints waits for the end of it, which one left behind must not put off. */
+/*
+ * Whoever reads what fence prints waits for the end of it, which one left behind must not put off.
+ */
 static void let_go_of_streams(void)
 {
 	auto_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -73,7 +80,9 @@ static void touch(const char *given, const char *file, int to)
 	io_write_all(to, &v, sizeof(v));
 }
 
-/* --------------------------------------------------------------------------- the one that must not */
+/*
+ * --------------------------------------------------------------------------- the one that must not
+ */
 
 /* Without asking anybody: symlinks in @path stay what they are. */
 static char *lexical(const char *path)
@@ -99,8 +108,8 @@ static bool is_beneath(const char *path, const char *point)
 }
 
 /*
- * The mount that is meant, by names alone: the innermost mount on the way to @given or, if nothing is
- * given, to the working directory, if that is one of ours.
+ * The mount that is meant, by names alone: the innermost mount on the way to @given or, if nothing
+ * is given, to the working directory, if that is one of ours.
  */
 static char *guess(const char *given)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading a file of .fence without being held up by a mount that does not answer. A process of its own
- * does whatever touches the mount: one that waits for a dead or stopped daemon may not be killed by any
- * signal, so it is left behind if need be.
+ * Reading a file of .fence without being held up by a mount that does not answer. A process of its
+ * own does whatever touches the mount: one that waits for a dead or stopped daemon may not be
+ * killed by any signal, so it is left behind if need be.
  */
 #ifndef FENCE_TOOLS_CLIENT_PROBE_H
 #define FENCE_TOOLS_CLIENT_PROBE_H
@@ -21,9 +21,9 @@ struct probe {
 };
 
 /*
- * Read .fence/@file of the mount of @given (NULL: see target_default). 0, or -errno with a sentence in
- * out->err: -ETIMEDOUT: no answer within @timeout ns.  -ENOTCONN: its daemon is gone.  -EMEDIUMTYPE: no
- * fencefs is mounted there.
+ * Read .fence/@file of the mount of @given (NULL: see target_default). 0, or -errno with a sentence
+ * in out->err: -ETIMEDOUT: no answer within @timeout ns.  -ENOTCONN: its daemon is gone.
+ * -EMEDIUMTYPE: no fencefs is mounted there.
  */
 int probe_read(const char *given, const char *file, int64_t timeout, struct probe *out);
 void probe_fini(struct probe *p);

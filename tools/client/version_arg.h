@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PATH@N: version N of a path, as `fence log` numbers them; PATH@rN: the path in the tree of revision N.
- * Only digits without a leading zero that end the argument count, after its last '@'. What the path is
- * called does not depend on what exists, so a name that itself ends like that is written with one
- * more '@': the file "a@2" is "a@2@", and its first version "a@2@1".
+ * PATH@N: version N of a path, as `fence log` numbers them; PATH@rN: the path in the tree of
+ * revision N. Only digits without a leading zero that end the argument count, after its last '@'.
+ * What the path is called does not depend on what exists, so a name that itself ends like that is
+ * written with one more '@': the file "a@2" is "a@2@", and its first version "a@2@1".
  */
 #ifndef FENCE_TOOLS_CLIENT_VERSION_ARG_H
 #define FENCE_TOOLS_CLIENT_VERSION_ARG_H
@@ -37,8 +37,9 @@ struct version_place {
 };
 
 /*
- * Finds it, for the version of a directory in the tree of the revision that made it. @c is a conversation
- * with the mount of @t, the target of v->path. 0, or the exit code: there is no such version.
+ * Finds it, for the version of a directory in the tree of the revision that made it. @c is a
+ * conversation with the mount of @t, the target of v->path. 0, or the exit code: there is no such
+ * version.
  */
 int version_arg_find(const struct args *a, const struct version_arg *v, const struct target *t,
 		     struct ctl_client *c, struct version_place *out);

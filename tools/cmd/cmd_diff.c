@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fence diff: runs diff(1) on .fence/versions and .fence/at. It answers as diff does: 0 the same, 1
- * different, 2 trouble, which is also what any failure of its own is, so that 1 says one thing only.
+ * different, 2 trouble, which is also what any failure of its own is, so that 1 says one thing
+ * only.
  */
 #include "cmd/verbs.h"
 
@@ -112,7 +113,9 @@ static void name_sides(const struct side *from, const struct side *to, struct bu
 	buf_str(other, revisions ? b + strlen(TREES) : b);
 }
 
-/* A directory as it is now is its newest revision, so that it stays what it is while diff reads it. */
+/*
+ * A directory as it is now is its newest revision, so that it stays what it is while diff reads it.
+ */
 static int pin_live(const struct args *a, struct side *s)
 {
 	auto_buf struct buf req = { 0 };

@@ -52,7 +52,9 @@ static int acquire(struct restoring *r)
 	return EXIT_OK;
 }
 
-/* Also after a failure. It would end with the conversation anyway; so its own failure is no news. */
+/*
+ * Also after a failure. It would end with the conversation anyway; so its own failure is no news.
+ */
 static void release(struct restoring *r)
 {
 	auto_buf struct buf req = { 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fence status: a screen for people, and a line for monitors. The latter is made from .fence/metrics:
- * what is wrong is a sample fencefs_problem there, with the value 1.
+ * fence status: a screen for people, and a line for monitors. The latter is made from
+ * .fence/metrics: what is wrong is a sample fencefs_problem there, with the value 1.
  */
 #include "cmd/verbs.h"
 

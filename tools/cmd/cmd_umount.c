@@ -112,8 +112,8 @@ struct daemon {
 };
 
 /*
- * Who serves @store at @mountpoint. After a crash it may be served at another place, and the dead mount
- * is nobody's. A relative @store was relative to a directory that nobody knows any more.
+ * Who serves @store at @mountpoint. After a crash it may be served at another place, and the dead
+ * mount is nobody's. A relative @store was relative to a directory that nobody knows any more.
  */
 static struct daemon daemon_of(const char *store, const char *mountpoint)
 {
@@ -129,7 +129,10 @@ static struct daemon daemon_of(const char *store, const char *mountpoint)
 	return d;
 }
 
-/* Until the daemon has ended. Without a pidfd (another PID namespace), until it has let go of the store. */
+/*
+ * Until the daemon has ended. Without a pidfd (another PID namespace), until it has let go of the
+ * store.
+ */
 static int wait_gone(const struct args *a, const struct daemon *d)
 {
 	const struct timespec step = { .tv_nsec = STEP_NS };

@@ -138,7 +138,9 @@ static int take(struct job *j, int index, struct fsck_blob *out)
 static int finish(struct job *j, int index, const struct fsck_blob *b, enum fsck_state state,
 		  int disk)
 {
-	/* Files that are missing or of another size were told of when the structure was looked at. */
+	/*
+	 * Files that are missing or of another size were told of when the structure was looked at.
+	 */
 	bool told = state == FSCK_MISSING || state == FSCK_BAD_SIZE;
 	int res = told ? 0 : fsck_judge(j->c->f, b, state, disk);
 

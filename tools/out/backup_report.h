@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What fence backup and fence restore-store have in common: progress, interruption, lost content. */
+/*
+ * What fence backup and fence restore-store have in common: progress, interruption, lost content.
+ */
 #ifndef FENCE_TOOLS_OUT_BACKUP_REPORT_H
 #define FENCE_TOOLS_OUT_BACKUP_REPORT_H
 
@@ -14,7 +16,9 @@ struct backup_report {
 	struct json json; /* with --json: open, in an array of lost content */
 };
 
-/* Also catches SIGINT and SIGTERM, which end the copying between two pieces. @opt is set up for it. */
+/*
+ * Also catches SIGINT and SIGTERM, which end the copying between two pieces. @opt is set up for it.
+ */
 void backup_report_begin(struct backup_report *r, const struct args *a, struct backup_options *opt);
 /* After the copying: the progress line goes, and the array ends. */
 void backup_report_end(struct backup_report *r);

@@ -11,7 +11,10 @@
 size_t cell_width(const char *shown);
 /* Append @shown, or as much of it as leaves room for "…" within @columns (at least 1). */
 void cell_cut(struct buf *out, const char *shown, size_t columns);
-/* Length in bytes of the longest part of @shown that fits into @columns, ending at a space if it can. */
+/*
+ * Length in bytes of the longest part of @shown that fits into @columns, ending at a space if it
+ * can.
+ */
 size_t cell_line(const char *shown, size_t columns);
 
 #endif

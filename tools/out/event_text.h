@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 /*
- * "job-a (41) is refused at commit: job-b (42) came after", without path and time. Names are escaped, and cut to @name_max
- * columns.
+ * "job-a (41) is refused at commit: job-b (42) came after", without path and time. Names are
+ * escaped, and cut to @name_max columns.
  */
 void event_text(struct buf *out, const struct ctl_reply *r, size_t name_max);
 /* Nanoseconds since the epoch; 0 where there is none. */

@@ -6,8 +6,9 @@
 #include "parse/client_line.h"
 
 /*
- * @line (NUL-terminated, without LF) into *out as the fields of a reply: numbers and words as they stand, strings
- * unescaped, with the lone surrogates \udc80 … \udcff back as bytes (see json.h). -EPROTO: something else.
+ * @line (NUL-terminated, without LF) into *out as the fields of a reply: numbers and words as they
+ * stand, strings unescaped, with the lone surrogates \udc80 … \udcff back as bytes (see json.h).
+ * -EPROTO: something else.
  */
 int json_object_parse(const char *line, struct ctl_reply *out);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading the text of .fence/metrics: what fence needs of it, and each sample under one more label. */
+/*
+ * Reading the text of .fence/metrics: what fence needs of it, and each sample under one more label.
+ */
 #ifndef FENCE_TOOLS_OUT_METRIC_LINES_H
 #define FENCE_TOOLS_OUT_METRIC_LINES_H
 

@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 /*
- * Make @path a file of these bytes, mode 0644: at no moment is there a part of them, and if it fails the
- * old one stays. Nothing is fsynced. -errno.
+ * Make @path a file of these bytes, mode 0644: at no moment is there a part of them, and if it
+ * fails the old one stays. Nothing is fsynced. -errno.
  */
 int text_file_replace(const char *path, const char *bytes, size_t len);
 

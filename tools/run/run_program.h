@@ -7,8 +7,8 @@
 
 /*
  * The absolute path of @name: looked up in $PATH when it has no '/', else from the working
- * directory. That is the caller's: a job is started elsewhere. -ENOENT: there is none; -EACCES: what
- * is there cannot be executed.
+ * directory. That is the caller's: a job is started elsewhere. -ENOENT: there is none; -EACCES:
+ * what is there cannot be executed.
  */
 int run_program_find(const char *name, struct buf *out);
 

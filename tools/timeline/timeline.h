@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The picture of a path's past that `fence timeline` draws: time runs down, each ownership (a token
- * and its owner) has a lane. What is drawn is decided here, once: rows, and what stands in each lane
- * of each row. timeline_text.c and timeline_svg.c only put it on a screen or into a file.
+ * and its owner) has a lane. What is drawn is decided here, once: rows, and what stands in each
+ * lane of each row. timeline_text.c and timeline_svg.c only put it on a screen or into a file.
  */
 #ifndef FENCE_TOOLS_TIMELINE_TIMELINE_H
 #define FENCE_TOOLS_TIMELINE_TIMELINE_H

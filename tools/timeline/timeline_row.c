@@ -43,7 +43,10 @@ static void copy_states(const struct timeline *t, size_t event, struct timeline_
 	}
 }
 
-/* Lower tokens at or beneath @path have been overtaken. One with a lease loses it by an event of its own. */
+/*
+ * Lower tokens at or beneath @path have been overtaken. One with a lease loses it by an event of
+ * its own.
+ */
 static void overtake(struct timeline *t, const struct timeline_event *e)
 {
 	int64_t token = strtoll(t->lanes[e->lane].token, NULL, 10);

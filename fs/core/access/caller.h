@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Who asks: credentials captured when a file is opened, never taken from a later WRITE (which may carry uid 0). */
+/*
+ * Who asks: credentials captured when a file is opened, never taken from a later WRITE (which may
+ * carry uid 0).
+ */
 #ifndef FENCE_CORE_ACCESS_CALLER_H
 #define FENCE_CORE_ACCESS_CALLER_H
 

@@ -1,9 +1,10 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * See past_mode.h. Core layer.
  *
- * Neither alone will do: a file that was public may have been closed since, perhaps removed after that; and who may write
- * in a directory can put a file of his own, open to all, in the place of a secret one.
+ * Neither alone will do: a file that was public may have been closed since, perhaps removed after
+ * that; and who may write in a directory can put a file of his own, open to all, in the place of a
+ * secret one.
  */
 #include "core/access/past_mode.h"
 
@@ -15,8 +16,8 @@ static uint32_t class_bits(uint32_t mode, int shift)
 }
 
 /*
- * What @mode gives, whatever class one is in there: where owner or group differ, a user's class in one says nothing of
- * his class in the other.
+ * What @mode gives, whatever class one is in there: where owner or group differ, a user's class in
+ * one says nothing of his class in the other.
  */
 static uint32_t least_bits(uint32_t mode)
 {

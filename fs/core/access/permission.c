@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* See permission.h. Core layer. */
 #include "core/access/permission.h"
 

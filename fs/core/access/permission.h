@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who may do what by ctl, where no kernel checks (P8): the classic owner/group/other rules, as the kernel applies them to the mount
- * (default_permissions). Uid 0 may do everything.
+ * Who may do what by ctl, where no kernel checks (P8): the classic owner/group/other rules, as the
+ * kernel applies them to the mount (default_permissions). Uid 0 may do everything.
  */
 #ifndef FENCE_CORE_ACCESS_PERMISSION_H
 #define FENCE_CORE_ACCESS_PERMISSION_H
@@ -24,12 +24,16 @@ struct permission_target {
 	bool parent_exists;  /* `parent` is the direct parent; always when exists */
 };
 
-/* Walk @path as @who: every directory on the way must let it pass. -EACCES, -ENOTDIR. A missing part is no error: see @out. */
+/*
+ * Walk @path as @who: every directory on the way must let it pass. -EACCES, -ENOTDIR. A missing
+ * part is no error: see @out.
+ */
 int permission_walk(struct db *db, int64_t rev, const struct caller *who, const char *path,
 		    struct permission_target *out);
 /*
- * May @who claim and write @path? An existing directory: write permission on it. An existing file: on it, or on its directory. Nothing there: on
- * the deepest directory that exists. -EACCES, and what permission_walk says.
+ * May @who claim and write @path? An existing directory: write permission on it. An existing file:
+ * on it, or on its directory. Nothing there: on the deepest directory that exists. -EACCES, and
+ * what permission_walk says.
  */
 int permission_write(struct db *db, int64_t rev, const struct caller *who, const char *path,
 		     struct permission_target *out);
@@ -40,12 +44,16 @@ int permission_write(struct db *db, int64_t rev, const struct caller *who, const
 int permission_read(struct db *db, int64_t rev, const struct caller *who, const char *path,
 		    struct permission_target *out);
 /*
- * permission_write() once more, inside the transaction: since it was asked first somebody may have made what was missing, or
- * closed what was open (P8). Called before the change, whose own refusal comes first: 0, or -EACCES for permission_refuse().
+ * permission_write() once more, inside the transaction: since it was asked first somebody may have
+ * made what was missing, or closed what was open (P8). Called before the change, whose own refusal
+ * comes first: 0, or -EACCES for permission_refuse().
  */
 int permission_recheck(struct db *db, const struct caller *who, const char *path);
 int permission_refuse(struct refusal *out, const char *path, int64_t token);
-/* May @who remove the name: write permission on its directory, and the sticky rule. -ENOENT, -EACCES, -EPERM. */
+/*
+ * May @who remove the name: write permission on its directory, and the sticky rule. -ENOENT,
+ * -EACCES, -EPERM.
+ */
 int permission_remove(struct db *db, int64_t rev, const struct caller *who, const char *path,
 		      struct permission_target *out);
 

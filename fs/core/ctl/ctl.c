@@ -1,12 +1,15 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * The machine of a conversation: bytes to lines, one line at a time, replies in order. Core layer.
  *
- * A write is answered when all complete lines in it have run, so that `echo` gets a status; nothing waits for long in it, and what runs
- * elsewhere (committer, pool) parks the request instead of holding a worker. An interrupted write is answered EINTR at once while its
- * work goes on; the same bytes written again (Go and Python do that by themselves) are taken for the same write, not for another.
+ * A write is answered when all complete lines in it have run, so that `echo` gets a status; nothing
+ * waits for long in it, and what runs elsewhere (committer, pool) parks the request instead of
+ * holding a worker. An interrupted write is answered EINTR at once while its work goes on; the same
+ * bytes written again (Go and Python do that by themselves) are taken for the same write, not for
+ * another.
  *
- * Whoever finishes a line runs the next one (ctl_run); `busy` says that somebody does. Completions are collected under the lock and called after it.
+ * Whoever finishes a line runs the next one (ctl_run); `busy` says that somebody does. Completions
+ * are collected under the lock and called after it.
  */
 #include "core/ctl/ctl_impl.h"
 
@@ -68,8 +71,9 @@ static void complete_list(struct ctl *ctl, struct parked *done)
 }
 
 /*
- * Lock held. Of a long write that comes in pieces the last one is refused: the kernel then tells the writer how much was taken
- * before, and not why no more was, so the writer sends that piece again. It must not be taken for requests.
+ * Lock held. Of a long write that comes in pieces the last one is refused: the kernel then tells
+ * the writer how much was taken before, and not why no more was, so the writer sends that piece
+ * again. It must not be taken for requests.
  */
 static void remember_refused(struct ctl *ctl, const struct parked *p)
 {
@@ -102,7 +106,9 @@ static void take_finished(struct ctl *ctl, uint64_t upto, struct parked **done)
 	}
 }
 
-/* Lock held. The line that ended at @end was refused: the write that brought its last byte fails. */
+/*
+ * Lock held. The line that ended at @end was refused: the write that brought its last byte fails.
+ */
 void ctl_blame(struct ctl *ctl, uint64_t end, int err)
 {
 	struct parked *p = ctl->writes;
@@ -142,7 +148,10 @@ static void skip_payload(struct ctl *ctl)
 	ctl->skip -= n;
 }
 
-/* Lock held. The next complete line, or NULL: its length is in *len. Overlong lines are refused once and dropped to their end. */
+/*
+ * Lock held. The next complete line, or NULL: its length is in *len. Overlong lines are refused
+ * once and dropped to their end.
+ */
 static char *next_line(struct ctl *ctl, size_t *len)
 {
 	char *in, *lf;
@@ -267,7 +276,10 @@ static void payload_step(struct ctl *ctl, struct step *s)
 	lock_drop(&ctl->lock);
 }
 
-/* The conversation ended in the middle of a payload. The put's call held a reference; the caller of this holds another. */
+/*
+ * The conversation ended in the middle of a payload. The put's call held a reference; the caller of
+ * this holds another.
+ */
 static void drop_unfinished_put(struct ctl *ctl)
 {
 	struct put *put = NULL;
@@ -285,8 +297,9 @@ static void drop_unfinished_put(struct ctl *ctl)
 }
 
 /*
- * The conversation whose ctl_run is on this thread's stack: a call that ends inside it is followed by its loop, not by another
- * ctl_run on top of it (a megabyte of short lines would otherwise be a very deep stack).
+ * The conversation whose ctl_run is on this thread's stack: a call that ends inside it is followed
+ * by its loop, not by another ctl_run on top of it (a megabyte of short lines would otherwise be a
+ * very deep stack).
  */
 static _Thread_local const struct ctl *running;
 
@@ -336,7 +349,10 @@ void ctl_call_done(struct ctl_call *call)
 	ctl_put_ref(ctl);
 }
 
-/* Lock held. The same bytes as the write before, interrupted or refused: true, and *now is set if its result is known by now. */
+/*
+ * Lock held. The same bytes as the write before, interrupted or refused: true, and *now is set if
+ * its result is known by now.
+ */
 static bool is_resend(struct ctl *ctl, struct parked *p, struct parked **now)
 {
 	struct parked *w = ctl->writes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One conversation on .fence/ctl: lines in, replies out (design section 6). Completions are called exactly once, possibly before
- * the call returns, from any thread, with no lock held.
+ * One conversation on .fence/ctl: lines in, replies out (design section 6). Completions are called
+ * exactly once, possibly before the call returns, from any thread, with no lock held.
  */
 #ifndef FENCE_CORE_CTL_CTL_H
 #define FENCE_CORE_CTL_CTL_H
@@ -15,7 +15,10 @@ struct ctl;
 
 int ctl_open(struct core *c, const struct caller *who, struct ctl **out);
 
-/* Bytes from write(2). @done(@arg, err): all complete lines in it were executed; err is 0 or the -errno of the first refused one. @buf is copied. */
+/*
+ * Bytes from write(2). @done(@arg, err): all complete lines in it were executed; err is 0 or the
+ * -errno of the first refused one. @buf is copied.
+ */
 typedef void (*ctl_write_fn)(void *arg, int err);
 void ctl_write(struct ctl *ctl, const void *buf, size_t len, ctl_write_fn done, void *arg);
 
@@ -23,10 +26,16 @@ void ctl_write(struct ctl *ctl, const void *buf, size_t len, ctl_write_fn done, 
 typedef void (*ctl_read_fn)(void *arg, int err, const void *data, size_t len);
 void ctl_read(struct ctl *ctl, size_t max, ctl_read_fn done, void *arg);
 
-/* The caller of the parked write or read with this @arg is gone or interrupted: completes it with -EINTR if it is still parked. The work goes on. */
+/*
+ * The caller of the parked write or read with this @arg is gone or interrupted: completes it with
+ * -EINTR if it is still parked. The work goes on.
+ */
 void ctl_interrupt(struct ctl *ctl, void *arg);
 
-/* Final close: an unfinished line is dropped, sessions opened here without keep=1 end. Does not wait. */
+/*
+ * Final close: an unfinished line is dropped, sessions opened here without keep=1 end. Does not
+ * wait.
+ */
 void ctl_close(struct ctl *ctl);
 
 #endif

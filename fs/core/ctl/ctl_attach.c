@@ -1,5 +1,8 @@
-// SPDX-License-Identifier: MIT
-/* The sessions of a conversation: they end with it, unless they were opened with keep=1. Core layer. */
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sessions of a conversation: they end with it, unless they were opened with keep=1. Core
+ * layer.
+ */
 #include "core/ctl/ctl_impl.h"
 
 #include "core/publish/commit.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Ways for a call to end, or to wait. Core layer. */
 #include "core/ctl/ctl_impl.h"
 

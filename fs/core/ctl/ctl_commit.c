@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* commit and abort. Core layer. */
 #include "core/ctl/ctl_impl.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* gc, policy, and list kind=gc. Core layer. */
 #include "core/ctl/ctl_impl.h"
 

@@ -68,21 +68,29 @@ struct ctl_call {
 	struct ctl_reply reply;
 };
 
-/* Ends the call: its reply is queued, the next line runs. From any thread, no lock held. Frees the call. */
+/*
+ * Ends the call: its reply is queued, the next line runs. From any thread, no lock held. Frees the
+ * call.
+ */
 void ctl_call_done(struct ctl_call *call);
 /*
- * This call will wait, perhaps for long: the write that brought it is answered now, the reply comes in a read.
- * Lines after it run after it. Before anything that might end the call.
+ * This call will wait, perhaps for long: the write that brought it is answered now, the reply comes
+ * in a read. Lines after it run after it. Before anything that might end the call.
  */
 void ctl_call_defer(struct ctl_call *call);
 void ctl_call_fail(struct ctl_call *call, int err, const char *key, const char *value,
 		   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-/* The conversation is over before the call is: freed without a reply, and without the conversation's reference. */
+/*
+ * The conversation is over before the call is: freed without a reply, and without the
+ * conversation's reference.
+ */
 void ctl_call_forget(struct ctl_call *call);
 void ctl_call_error(struct ctl_call *call, const struct ctl_error *e);
 void ctl_call_refuse(struct ctl_call *call, const struct refusal *r);
 
-/* The replies (ctl_output.c). The lock is held, but in ctl_answer_reads(), which calls completions. */
+/*
+ * The replies (ctl_output.c). The lock is held, but in ctl_answer_reads(), which calls completions.
+ */
 int ctl_grow(char **buf, size_t *room, size_t need);
 void ctl_queue_reply(struct ctl *ctl, const struct ctl_reply *r);
 /* False: too many wait to be read, no further write is taken. */
@@ -102,7 +110,10 @@ void ctl_call_database_error(struct ctl_call *call, int err);
 int ctl_attach(struct ctl *ctl, struct session *s, const char *line);
 /* A session opened here by the same line and still open; a new reference or NULL. */
 struct session *ctl_attached_by_line(struct ctl *ctl, const char *line);
-/* The session that a request means: session=, or the only one attached. A new reference. *error is set on failure. */
+/*
+ * The session that a request means: session=, or the only one attached. A new reference. *error is
+ * set on failure.
+ */
 int ctl_session_of(struct ctl_call *call, struct session **out, struct ctl_error *error);
 /* Remember / find the reply to a commit. */
 void ctl_outcome_remember(struct ctl *ctl, const char *id, const struct ctl_reply *reply);
@@ -135,16 +146,20 @@ void ctl_acquire(struct ctl_call *call);
 void ctl_renew(struct ctl_call *call);
 void ctl_release(struct ctl_call *call);
 
-/* One of version=, absent=1, hash=; *out_given: whether there is one. The path is not set (ctl_expect.c). */
+/*
+ * One of version=, absent=1, hash=; *out_given: whether there is one. The path is not set
+ * (ctl_expect.c).
+ */
 int ctl_expectation(const struct ctl_line *l, bool required, struct expect *out, bool *out_given,
 		    struct ctl_error *error);
 /* May @who walk to @path, and (@content) learn what is in it? */
 int ctl_may_look(struct core *c, const struct caller *who, const char *path, bool content);
 
 /*
- * A put's line is refused: that is answered when its payload is there. Answered at once, who wrote both (the kernel passes on a long
- * write in pieces, and stops at the first that fails) would go on with requests that are taken for payload, and who
- * does not look would have payload taken for requests.
+ * A put's line is refused: that is answered when its payload is there. Answered at once, who wrote
+ * both (the kernel passes on a long write in pieces, and stops at the first that fails) would go on
+ * with requests that are taken for payload, and who does not look would have payload taken for
+ * requests.
  */
 void ctl_put_refuse(struct ctl_call *call, const struct ctl_error *error);
 

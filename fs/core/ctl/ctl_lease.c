@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* acquire, renew, release. Core layer. */
 #include "core/ctl/ctl_impl.h"
 

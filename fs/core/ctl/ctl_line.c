@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* See ctl_line.h. Core layer. Untrusted input: nothing here asserts. */
 #include "core/ctl/ctl_line.h"
 

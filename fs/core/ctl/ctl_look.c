@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* stat and list. Core layer. */
 #include "core/ctl/ctl_impl.h"
 

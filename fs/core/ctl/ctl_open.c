@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* open. Core layer. */
 #include "core/ctl/ctl_impl.h"
 
@@ -84,8 +84,9 @@ static int open_record(struct core *c, struct db *db, struct job *j)
 }
 
 /*
- * In the table before any later claim of this transaction is announced to it (jobs are durable in their order). The older sessions that
- * exclusive=1 replaces are told here, on the committer's thread: their commits are checked on this thread too.
+ * In the table before any later claim of this transaction is announced to it (jobs are durable in
+ * their order). The older sessions that exclusive=1 replaces are told here, on the committer's
+ * thread: their commits are checked on this thread too.
  */
 static void open_durable(struct core *c, struct job *j)
 {

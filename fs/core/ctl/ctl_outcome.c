@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* outcome: what became of a session or an op. Core layer. */
 #include "core/ctl/ctl_impl.h"
 
@@ -23,8 +23,8 @@ static const char *outcome_name(enum session_outcome o)
 }
 
 /*
- * A commit is in the database a moment before it can be seen. Who is told "committed" may open the path at once and must find it
- * so, hence until then the answer is "open". @rev: what can be seen.
+ * A commit is in the database a moment before it can be seen. Who is told "committed" may open the
+ * path at once and must find it so, hence until then the answer is "open". @rev: what can be seen.
  */
 static void outcome_of_session(struct ctl_call *call, struct db *db, int64_t rev, const char *id)
 {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* The replies of a conversation: in order, in memory until they are read. Core layer. */
 #include "core/ctl/ctl_impl.h"
 
@@ -7,8 +7,9 @@
 #include <string.h>
 
 /*
- * Replies wait in memory until they are read. With so many bytes of them no further write is taken: ENOBUFS. The many small requests of one
- * write may bring more; with so many, the conversation is over.
+ * Replies wait in memory until they are read. With so many bytes of them no further write is taken:
+ * ENOBUFS. The many small requests of one write may bring more; with so many, the conversation is
+ * over.
  */
 #define REPLIES_MAX   (1 << 20)
 #define REPLIES_FLOOD (16 << 20)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* at, and list kind=event: what was when. Core layer. */
 #include "core/ctl/ctl_impl.h"
 

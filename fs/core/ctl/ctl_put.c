@@ -1,5 +1,8 @@
-// SPDX-License-Identifier: MIT
-/* put and remove. Core layer. A put's payload follows its line: small content in memory, large content straight into a staging file. */
+/* SPDX-License-Identifier: MIT */
+/*
+ * put and remove. Core layer. A put's payload follows its line: small content in memory, large
+ * content straight into a staging file.
+ */
 #include "core/ctl/ctl_impl.h"
 
 #include "base/cleanup.h"
@@ -212,7 +215,10 @@ static int put_new(struct ctl_call *call, int64_t size, struct put **out, struct
 	return 0;
 }
 
-/* The call stays open while the payload comes in, but does not keep the conversation busy: the payload is what is waited for. */
+/*
+ * The call stays open while the payload comes in, but does not keep the conversation busy: the
+ * payload is what is waited for.
+ */
 static void wait_for_payload(struct ctl *ctl, struct put *put)
 {
 	lock_take(&ctl->lock);
@@ -221,7 +227,10 @@ static void wait_for_payload(struct ctl *ctl, struct put *put)
 	lock_drop(&ctl->lock);
 }
 
-/* 0 and *out, or what the conversation does with the bytes after the line: skip them, or nothing more. */
+/*
+ * 0 and *out, or what the conversation does with the bytes after the line: skip them, or nothing
+ * more.
+ */
 static int refused_size(struct ctl_call *call, int64_t *out)
 {
 	struct ctl_error ignored;

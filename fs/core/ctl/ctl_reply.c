@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* See ctl_reply.h. Core layer. */
 #include "core/ctl/ctl_reply.h"
 

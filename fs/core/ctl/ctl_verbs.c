@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* The table of verbs and their keys, and the verbs that only look. Core layer. */
 #include "core/ctl/ctl_impl.h"
 
@@ -195,7 +195,10 @@ void ctl_hello(struct ctl_call *call)
 	ctl_call_done(call);
 }
 
-/* What a caller can make sense of; anything else would look like a refusal (EEXIST, EBUSY, EACCES, EROFS, …), and is our trouble. */
+/*
+ * What a caller can make sense of; anything else would look like a refusal (EEXIST, EBUSY, EACCES,
+ * EROFS, …), and is our trouble.
+ */
 static bool is_told(int err)
 {
 	static const int told[] = { ENOSPC, EDQUOT,  EREMOTEIO, ESHUTDOWN,    EIO,

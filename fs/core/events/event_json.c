@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
- * An event as a line of JSON. Core layer. Tokens are strings: many readers of JSON have no 64-bit integers. Bytes of a name
- * that are not UTF-8 are written as lone surrogates U+DC80 to U+DCFF (Python's surrogateescape), so that the line is JSON and the
- * name can be had back.
+ * An event as a line of JSON. Core layer. Tokens are strings: many readers of JSON have no 64-bit
+ * integers. Bytes of a name that are not UTF-8 are written as lone surrogates U+DC80 to U+DCFF
+ * (Python's surrogateescape), so that the line is JSON and the name can be had back.
  */
 #include "core/events/events_impl.h"
 

@@ -1,9 +1,10 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * See events.h. Core layer.
  *
- * A commit's event is in the database before the commit is visible; it is told only once live_rev has reached its revision, so that who
- * reads of a commit finds it. Events are in the order of their transactions, so reading stops at the first that is not visible yet.
+ * A commit's event is in the database before the commit is visible; it is told only once live_rev
+ * has reached its revision, so that who reads of a commit finds it. Events are in the order of
+ * their transactions, so reading stops at the first that is not visible yet.
  */
 #include "core/events/events.h"
 
@@ -355,7 +356,10 @@ void events_interrupt(struct event_reader *r, void *arg)
 		done(arg, -EINTR, NULL, 0);
 }
 
-/* Lock held. Whether a read would find a line: what the reader may not see is passed over, or it would wait after all. */
+/*
+ * Lock held. Whether a read would find a line: what the reader may not see is passed over, or it
+ * would wait after all.
+ */
 static bool has_line(struct event_reader *r, struct db *db, int64_t rev)
 {
 	struct event e;

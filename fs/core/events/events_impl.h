@@ -21,7 +21,10 @@ struct event_hub {
 
 void event_hub_init(struct core *c);
 void event_hub_fini(struct core *c);
-/* Something became durable and visible: readers are looked after in the pool, never on the committer's thread. */
+/*
+ * Something became durable and visible: readers are looked after in the pool, never on the
+ * committer's thread.
+ */
 void events_kick(struct core *c);
 /* The service ends: those that wait get the end of the file. */
 void events_end(struct core *c);

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-/* Renew, release, and the writing down of ends. See lease.h. Core layer. */
+/* SPDX-License-Identifier: MIT */
+/* Renew, release, and the writing down of ends. See lease_table.h. Core layer. */
 #include "core/lease/lease_impl.h"
 
 #include "base/io.h"
@@ -54,7 +54,10 @@ static void free_list(struct ended *list)
 	}
 }
 
-/* If it cannot be written the lease is over all the same; after a crash it would hold for one more ttl. */
+/*
+ * If it cannot be written the lease is over all the same; after a crash it would hold for one more
+ * ttl.
+ */
 static void ends_done(struct core *c, struct job *j)
 {
 	struct ending *m = (struct ending *)(void *)j;
@@ -96,7 +99,10 @@ int lease_write_ends_locked(struct core *c, struct ended *list, lease_done_fn do
 	}
 	lease_info_of(list->lease, &m->last);
 	m->job.ops = &ends_job;
-	/* That a lease is over is no promise: if it is lost with the power the lease holds for one more ttl. */
+	/*
+	 * That a lease is over is no promise: if it is lost with the power the lease holds for one
+	 * more ttl.
+	 */
 	m->job.is_deferred = true;
 	m->list = list;
 	m->done = done;
@@ -119,7 +125,10 @@ static int match_locked(struct lease_table *t, const char *path, int64_t token, 
 	return 0;
 }
 
-/* A new ttl is written down before it counts: after a crash the lease gets the time that its holder was told. */
+/*
+ * A new ttl is written down before it counts: after a crash the lease gets the time that its holder
+ * was told.
+ */
 struct retime {
 	struct job job; /* first */
 	char path[FENCE_PATH_MAX + 1];

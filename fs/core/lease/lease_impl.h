@@ -26,7 +26,10 @@ struct waiter {
 
 /* All with the table's lock held. */
 struct lease *lease_find_locked(struct lease_table *t, const char *path);
-/* A live lease that stands against one on @path, or NULL. Expired ones are not looked at: lease_collect_expired_locked() first. */
+/*
+ * A live lease that stands against one on @path, or NULL. Expired ones are not looked at:
+ * lease_collect_expired_locked() first.
+ */
 struct lease *lease_conflict_locked(struct lease_table *t, const char *path);
 /* In the order of paths; NULL at the end. */
 struct lease *lease_first_locked(struct lease_table *t);
@@ -50,9 +53,10 @@ void lease_info_of(const struct lease *l, struct lease_info *out);
 void lease_free(struct lease *l);
 
 /*
- * The lock is held since they left the table, so that the end of a lease stands in the record before the grant of the next. Consumes
- * @list (may be NULL); @done (may be NULL) is called after the last is durable, by the committer. -errno: they will not be written down,
- * and @done will not be called.
+ * The lock is held since they left the table, so that the end of a lease stands in the record
+ * before the grant of the next. Consumes @list (may be NULL); @done (may be NULL) is called after
+ * the last is durable, by the committer. -errno: they will not be written down, and @done will not
+ * be called.
  */
 int lease_write_ends_locked(struct core *c, struct ended *list, lease_done_fn done, void *arg);
 /* No lock held: grants what can be granted, answers what does not wait. */

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-/* The table of live leases. See lease.h. Core layer. */
+/* SPDX-License-Identifier: MIT */
+/* The table of live leases. See lease_table.h. Core layer. */
 #include "core/lease/lease_impl.h"
 
 #include "base/io.h"
@@ -68,7 +68,8 @@ static struct lease *find_covering(struct lease_table *t, const char *path)
 }
 
 /*
- * Beneath it: in the order of strcmp, what is beneath p are the paths that begin with "p/", so they follow one another from there.
+ * Beneath it: in the order of strcmp, what is beneath p are the paths that begin with "p/", so they
+ * follow one another from there.
  */
 static struct lease *find_beneath(struct lease_table *t, const char *path)
 {

@@ -2,9 +2,11 @@
 /*
  * Leases that are alive, and who waits for one. For this layer only.
  *
- * The table is what decides: a lease is in it from the moment its grant is durable until it is released, expires (CLOCK_BOOTTIME), or
- * is overtaken by a claim of a higher token. A live lease on p stands against leases on p, on its ancestors and on what is beneath it.
- * Waiters are served in the order in which they came: one is granted when neither a live lease nor an earlier waiter stands against it.
+ * The table is what decides: a lease is in it from the moment its grant is durable until it is
+ * released, expires (CLOCK_BOOTTIME), or is overtaken by a claim of a higher token. A live lease on
+ * p stands against leases on p, on its ancestors and on what is beneath it. Waiters are served in
+ * the order in which they came: one is granted when neither a live lease nor an earlier waiter
+ * stands against it.
  */
 #ifndef FENCE_CORE_LEASE_LEASE_TABLE_H
 #define FENCE_CORE_LEASE_LEASE_TABLE_H
@@ -58,15 +60,19 @@ struct acquire_args {
 	bool keep;
 };
 /*
- * @err 0: *lease is granted, durably. -EBUSY, -ETIMEDOUT: *lease is the one that stood against it (path "" if it was a waiter). -ECANCELED: the
- * conversation ended. Otherwise a database error; -ERANGE: no token is left. Called once, no lock held, possibly before lease_acquire returns.
+ * @err 0: *lease is granted, durably. -EBUSY, -ETIMEDOUT: *lease is the one that stood against it
+ * (path "" if it was a waiter). -ECANCELED: the conversation ended. Otherwise a database error;
+ * -ERANGE: no token is left. Called once, no lock held, possibly before lease_acquire returns.
  */
 typedef void (*acquire_done_fn)(void *arg, int err, const struct lease_info *lease);
 void lease_acquire(struct core *c, const struct acquire_args *a, acquire_done_fn done, void *arg);
 /* What the conversation holds on exactly this path: true and *out. */
 bool lease_held_by(struct core *c, const struct ctl *ctl, const char *path, struct lease_info *out);
 
-/* 0 and *out; -ETIME expired or not there, -EPERM another owner. A changed @ttl (0: as before) is written down first. */
+/*
+ * 0 and *out; -ETIME expired or not there, -EPERM another owner. A changed @ttl (0: as before) is
+ * written down first.
+ */
 typedef void (*lease_done_fn)(void *arg, int err, const struct lease_info *lease);
 void lease_renew(struct core *c, const char *path, int64_t token, const char *owner, int64_t ttl,
 		 lease_done_fn done, void *arg);
@@ -77,7 +83,10 @@ void lease_release(struct core *c, const char *path, int64_t token, const char *
 void lease_conversation_ended(struct core *c, const struct ctl *ctl);
 /* The service ends: nobody waits any longer. */
 void lease_cancel_all(struct core *c);
-/* A claim of @token on @path is durable: leases on it and beneath it under lower tokens are lost. Committer's thread. */
+/*
+ * A claim of @token on @path is durable: leases on it and beneath it under lower tokens are lost.
+ * Committer's thread.
+ */
 void lease_claimed(struct core *c, const char *path, int64_t token, const char *owner);
 
 /* The live lease on @path or on the nearest directory above: true and *out. */
@@ -85,7 +94,10 @@ bool lease_covering(struct core *c, const char *path, struct lease_info *out);
 /* The first lease with a path after @after ("" from the start): true and *out. */
 bool lease_next(struct core *c, const char *after, struct lease_info *out);
 
-/* Expire and time out what is due; returns when to come again (CLOCK_BOOTTIME ns, INT64_MAX never). Housekeeper. */
+/*
+ * Expire and time out what is due; returns when to come again (CLOCK_BOOTTIME ns, INT64_MAX never).
+ * Housekeeper.
+ */
 int64_t lease_tick(struct core *c);
 
 #endif

@@ -1,9 +1,10 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
- * Acquire: the queue of waiters and the grant. See lease.h. Core layer.
+ * Acquire: the queue of waiters and the grant. See lease_table.h. Core layer.
  *
- * A waiter that may be granted is marked `granting` under the table's lock and its job submitted: from then on it stands against
- * all others as if it held the lease, so the transaction needs no second look. Nothing else puts leases into the table.
+ * A waiter that may be granted is marked `granting` under the table's lock and its job submitted:
+ * from then on it stands against all others as if it held the lease, so the transaction needs no
+ * second look. Nothing else puts leases into the table.
  */
 #include "core/lease/lease_impl.h"
 

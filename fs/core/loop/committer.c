@@ -1,13 +1,15 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * See committer.h. Core layer.
  *
  * Invariants:
- *   - Only this thread uses store_writer(), so every check in a job and the change it guards are one step against all others (P1).
- *   - Nothing is answered before the COMMIT that holds it has returned (P2), and a COMMIT returns only when it is on the disk, but for
- *     jobs that all are deferred. A deferred job that was refused is not: the record of it is kept (P9).
- *   - A COMMIT that fails for anything but a full disk leaves the outcome unknown: jobs get EREMOTEIO, the store turns sticky
- *     read-only, and nothing that a job sealed is deleted.
+ *   - Only this thread uses store_writer(), so every check in a job and the change it guards are
+ *     one step against all others (P1).
+ *   - Nothing is answered before the COMMIT that holds it has returned (P2), and a COMMIT returns
+ *     only when it is on the disk, but for jobs that all are deferred. A deferred job that was
+ *     refused is not: the record of it is kept (P9).
+ *   - A COMMIT that fails for anything but a full disk leaves the outcome unknown: jobs get
+ *     EREMOTEIO, the store turns sticky read-only, and nothing that a job sealed is deleted.
  */
 #include "core/core_impl.h"
 
@@ -97,7 +99,10 @@ static int apply_all(struct core *c, struct db *db, struct job *jobs, bool sync)
 	return err;
 }
 
-/* All of them, in a transaction that is still open. How it is to reach the disk must be said before it begins. */
+/*
+ * All of them, in a transaction that is still open. How it is to reach the disk must be said before
+ * it begins.
+ */
 static int apply_deferred(struct core *c, struct db *db, struct job *jobs)
 {
 	int err = apply_all(c, db, jobs, false);
@@ -172,7 +177,10 @@ static void fail_one(struct core *c, struct job *j, int err)
 	j->ops->done(c, j);
 }
 
-/* A full disk ends the whole transaction: each job again alone, so that the small ones still get through. */
+/*
+ * A full disk ends the whole transaction: each job again alone, so that the small ones still get
+ * through.
+ */
 static void run_singly(struct core *c, struct job *jobs)
 {
 	while (jobs) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one thread that writes the database. Whatever is queued while one fsync runs goes into the next transaction together, each job in
- * its own savepoint: a refused one is undone alone.
+ * The one thread that writes the database. Whatever is queued while one fsync runs goes into the
+ * next transaction together, each job in its own savepoint: a refused one is undone alone.
  *
- * A job that promises nothing to anybody is deferred: a transaction of such jobs alone does not wait for the disk. A crash of the
- * machine may lose it, but only together with all that follows (the WAL is written in order, and the next fsync covers it), so what
- * survives is always a state that was. A crash of the daemon loses nothing.
+ * A job that promises nothing to anybody is deferred: a transaction of such jobs alone does not
+ * wait for the disk. A crash of the machine may lose it, but only together with all that follows
+ * (the WAL is written in order, and the next fsync covers it), so what survives is always a state
+ * that was. A crash of the daemon loses nothing.
  */
 #ifndef FENCE_CORE_LOOP_COMMITTER_H
 #define FENCE_CORE_LOOP_COMMITTER_H
@@ -22,15 +23,20 @@ struct job;
 
 struct job_ops {
 	/*
-	 * In a savepoint: 0 keeps what it wrote, -errno undoes it. May run again (the transaction was lost to a full disk): it must
-	 * set all its results anew.
+	 * In a savepoint: 0 keeps what it wrote, -errno undoes it. May run again (the transaction
+	 * was lost to a full disk): it must set all its results anew.
 	 */
 	int (*apply)(struct core *c, struct db *db, struct job *j);
 	/* May be NULL. After an undone apply, in a savepoint of its own: write down why. */
 	int (*record)(struct core *c, struct db *db, struct job *j);
-	/* May be NULL. The transaction is durable; committer thread, before anything is answered. */
+	/*
+	 * May be NULL. The transaction is durable; committer thread, before anything is answered.
+	 */
 	void (*durable)(struct core *c, struct job *j);
-	/* May be NULL. Notifier thread, before the new revision is visible: have kernel caches drop the changed names. */
+	/*
+	 * May be NULL. Notifier thread, before the new revision is visible: have kernel caches drop
+	 * the changed names.
+	 */
 	void (*drop)(struct core *c, struct job *j);
 	/* May be NULL. Notifier thread, after the new revision became visible. */
 	void (*visible)(struct core *c, struct job *j);

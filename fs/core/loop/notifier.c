@@ -1,17 +1,19 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * See notifier.h. Core layer.
  *
- * How a durable commit becomes visible, whole (P3): the kernel caches names and attributes without limit, in every view. Were names dropped
- * one by one after live_rev moved, a reader could open one file of a commit in its new version and then, from the cache,
- * another in its old one. So:
+ * How a durable commit becomes visible, whole (P3): the kernel caches names and attributes without
+ * limit, in every view. Were names dropped one by one after live_rev moved, a reader could open one
+ * file of a commit in its new version and then, from the cache, another in its old one. So:
  *   1. window = 1: from now on no reply may be cached.
- *   2. The kernel drops every changed name. Each drop takes the parent directory's lock, so it waits for lookups that run there and whose
- *      replies may still say "cacheable". Now no changed name is cached anywhere; each use asks us, and we answer the old revision.
+ *   2. The kernel drops every changed name. Each drop takes the parent directory's lock, so it
+ *      waits for lookups that run there and whose replies may still say "cacheable". Now no changed
+ *      name is cached anywhere; each use asks us, and we answer the old revision.
  *   3. live_rev moves: one store, and every lookup from here on is answered with all of the commit.
  *   4. Attributes of the changed directories are dropped (their mtime moved); window = 0.
  *   5. The requests are answered: every later open sees it.
- * Revisions are published in their order because there is one notifier and its queue is first in, first out.
+ * Revisions are published in their order because there is one notifier and its queue is first in,
+ * first out.
  */
 #include "core/core_impl.h"
 
@@ -107,7 +109,10 @@ void notifier_stop(struct core *c)
 	lock_fini(&n->lock);
 }
 
-/* A batch is a few words; when even that is not to be had the daemon cannot go on without lying about what is visible. */
+/*
+ * A batch is a few words; when even that is not to be had the daemon cannot go on without lying
+ * about what is visible.
+ */
 static void enqueue(struct core *c, struct batch fill)
 {
 	struct notifier *n = &c->notifier;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* See owed.h. Core layer. */
 #include "core/loop/owed.h"
 

@@ -19,13 +19,13 @@ struct owed {
 void owed_init(struct owed *o);
 void owed_fini(struct owed *o);
 /*
- * A conversation has now, or has no longer, something to read: @owes, where *was (the conversation's own,
- * guarded by its lock, which is held) says what it was before.
+ * A conversation has now, or has no longer, something to read: @owes, where *was (the
+ * conversation's own, guarded by its lock, which is held) says what it was before.
  */
 void owed_note(struct owed *o, bool *was, bool owes);
 /*
- * Whoever has been told by his write that it is done comes back at once to read the reply. Until all
- * have, or for a moment: some never read.
+ * Whoever has been told by his write that it is done comes back at once to read the reply. Until
+ * all have, or for a moment: some never read.
  */
 void owed_wait(struct owed *o);
 /* Nobody can come back: whoever waits need not, nor will. */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* See pins.h. Core layer. */
 #include "core/loop/pins.h"
 

@@ -10,9 +10,9 @@
  *     may be pruned meanwhile, its content must be there when the session commits.
  *
  * A new pin on old content races with a sweep that has decided already. So who pins such content
- * looks afterwards, in a new snapshot, whether the entry that it knows the content by is still there
- * (pins_hold_entry()). If it is, the transaction that prunes it has not been committed, and every
- * sweep that could take its content decides after that one, and sees the pin.
+ * looks afterwards, in a new snapshot, whether the entry that it knows the content by is still
+ * there (pins_hold_entry()). If it is, the transaction that prunes it has not been committed, and
+ * every sweep that could take its content decides after that one, and sees the pin.
  */
 #ifndef FENCE_CORE_LOOP_PINS_H
 #define FENCE_CORE_LOOP_PINS_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* See pool.h. Core layer. */
 #include "core/core_impl.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads for work that reads and writes file content: sealing, copying before a first write, removing staged files. Neither a request
- * handler (with io_uring there is one a core) nor the committer may be held up by a gigabyte.
+ * Threads for work that reads and writes file content: sealing, copying before a first write,
+ * removing staged files. Neither a request handler (with io_uring there is one a core) nor the
+ * committer may be held up by a gigabyte.
  */
 #ifndef FENCE_CORE_LOOP_POOL_H
 #define FENCE_CORE_LOOP_POOL_H

@@ -1,10 +1,11 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
- * See pulse.h. Core layer. The token goes from the housekeeper to the committer, as a job that writes nothing, and on to the notifier.
- * There is one token: while one of these stands still none arrives, however often it is asked for.
+ * See pulse.h. Core layer. The token goes from the housekeeper to the committer, as a job that
+ * writes nothing, and on to the notifier. There is one token: while one of these stands still none
+ * arrives, however often it is asked for.
  *
- * A transaction of a million files may take longer than a watchdog waits. So a token that is late counts as arrived as long as the
- * writer computes; while it waits for the disk, it does not.
+ * A transaction of a million files may take longer than a watchdog waits. So a token that is late
+ * counts as arrived as long as the writer computes; while it waits for the disk, it does not.
  */
 #include "core/loop/pulse_impl.h"
 

@@ -9,7 +9,10 @@ struct core;
 
 struct core_pulse {
 	int64_t every_ns;
-	/* From the notifier or the housekeeper: all threads of core have answered, or the committer is at work on something long. */
+	/*
+	 * From the notifier or the housekeeper: all threads of core have answered, or the committer
+	 * is at work on something long.
+	 */
 	void (*beat)(void *arg);
 	void *arg;
 };

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Counting. See metrics.h. Core layer. */
 #include "core/meter/metrics_impl.h"
 

@@ -17,14 +17,14 @@ struct caller;
 struct core;
 
 /*
- * All families of this layer, for whoever asks: there is nothing in them that permissions hide. Reads
- * the database by a reader of its own and never waits for a commit. -EIO, -ENOMEM, ….
+ * All families of this layer, for whoever asks: there is nothing in them that permissions hide.
+ * Reads the database by a reader of its own and never waits for a commit. -EIO, -ENOMEM, ….
  */
 int metrics_write(struct core *c, struct metric_text *out);
 
 /*
- * The same for people, as @who may see it (P8): numbers for everyone, of paths only those that he may
- * walk to, of refusals only his own. *out: malloc'd text.
+ * The same for people, as @who may see it (P8): numbers for everyone, of paths only those that he
+ * may walk to, of refusals only his own. *out: malloc'd text.
  */
 int status_text(struct core *c, const struct caller *who, char **out, size_t *out_len);
 

@@ -74,7 +74,9 @@ void metrics_init(struct metrics *m);
 /* @err: 0, or why the commit was refused or failed. @begun: CLOCK_BOOTTIME, ns. */
 void metrics_commit(struct metrics *m, enum commit_verb verb, int err, bool replayed,
 		    int64_t changed, int64_t begun);
-/* A request on ctl was answered. @verb: its number in the table of verbs, -1: none; @err positive. */
+/*
+ * A request on ctl was answered. @verb: its number in the table of verbs, -1: none; @err positive.
+ */
 void metrics_request(struct metrics *m, int verb, int err);
 void metrics_refusal(struct metrics *m, int err);
 void metrics_gc(struct metrics *m, enum gc_ending how, int64_t removed, int64_t bytes);

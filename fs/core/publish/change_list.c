@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* See change_list.h. Core layer. */
 #include "core/publish/change_list.h"
 
@@ -138,7 +138,10 @@ static int attributes(struct builder *b, struct snode *n, struct change *ch)
 	return 0;
 }
 
-/* The directory of a changed name is gone. The list goes on, under a path to recover the content by. */
+/*
+ * The directory of a changed name is gone. The list goes on, under a path to recover the content
+ * by.
+ */
 static int refuse_gone(struct builder *b, const char *name, char parent[FENCE_PATH_MAX + 1])
 {
 	struct refusal *r = b->refusal;
@@ -180,7 +183,10 @@ static int path_at(struct builder *b, int64_t dir, const char *name, struct chan
 	char parent[FENCE_PATH_MAX + 1], path[FENCE_PATH_MAX + 1];
 	int err = session_dir_path(b->s, b->db, b->rev, dir, parent);
 
-	/* A directory removed in this session has no path in its tree any more; what was in it had one in the live tree. */
+	/*
+	 * A directory removed in this session has no path in its tree any more; what was in it had
+	 * one in the live tree.
+	 */
 	if (err == -ENOENT && dir > 0)
 		err = entry_path(b->db, dir, b->rev, parent);
 	if (err == -ENOENT)
@@ -212,7 +218,9 @@ static int add_name(struct builder *b, const struct oname *o)
 	return err == -ESTALE ? refuse_pruned(b, ch->path) : err;
 }
 
-/* A directory in its old place whose own attributes changed. Its name is kept in the change's path. */
+/*
+ * A directory in its old place whose own attributes changed. Its name is kept in the change's path.
+ */
 static int add_directory(struct builder *b, struct snode *n)
 {
 	struct change *ch;

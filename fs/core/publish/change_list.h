@@ -15,8 +15,9 @@ struct change_list {
 };
 
 /*
- * In an order in which directories come before what is in them. Names whose content and attributes are those of the version they began
- * as are left out. 0 with refusal->err set: the directory of a changed name has gone from the live tree; the list then serves to name what is kept.
+ * In an order in which directories come before what is in them. Names whose content and attributes
+ * are those of the version they began as are left out. 0 with refusal->err set: the directory of a
+ * changed name has gone from the live tree; the list then serves to name what is kept.
  */
 int change_list_build(struct core *c, struct session *s, const struct sealed_set *sealed,
 		      struct change_list *out, struct refusal *refusal);

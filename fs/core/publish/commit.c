@@ -1,15 +1,18 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * The way of a commit. Core layer.
  *
- *   ctl           state OPEN -> COMMITTING under the session's lock: from here on its tree does not change
- *   pool          seal: hash, fsync, move to blobs/, fsync of the directories (seal.c); build the list of changes
- *   committer     in one transaction: blob rows, fence and preconditions, pointers, outcome of the session (change_commit)
+ *   ctl           state OPEN -> COMMITTING under the session's lock: from here on its tree does not
+ *                 change
+ *   pool          seal: hash, fsync, move to blobs/, fsync of the directories (seal.c); build the
+ *                 list of changes
+ *   committer     in one transaction: blob rows, fence and preconditions, pointers, outcome of the
+ *                 session (change_commit)
  *   notifier      kernel caches, visibility (notifier.c)
  *   done          state -> ENDED, or OPEN again after ENOSPC
  *
- * A crash before the transaction leaves staged files (emptied at the next start) or files in blobs/ that no row names (gc). After it, all
- * that the rows name was fsynced before (P2).
+ * A crash before the transaction leaves staged files (emptied at the next start) or files in blobs/
+ * that no row names (gc). After it, all that the rows name was fsynced before (P2).
  */
 #include "core/publish/commit.h"
 
@@ -77,7 +80,10 @@ static int record_sealed(struct db *db, const struct sealed_set *set)
 	return err;
 }
 
-/* Superseded or overtaken: the claim that did it was durable before this transaction began (same thread). */
+/*
+ * Superseded or overtaken: the claim that did it was durable before this transaction began (same
+ * thread).
+ */
 static int check_superseded(struct session *s, struct refusal *r)
 {
 	const struct overtake *by = atomic_load(&s->overtaken);
@@ -137,7 +143,10 @@ static int publish(struct db *db, struct commit *m)
 	return err ? err : record_commit(db, &req, &m->result, s->who->uid);
 }
 
-/* A directory that it changed something in is gone. If a later owner may have taken it away, that is the answer (P1). */
+/*
+ * A directory that it changed something in is gone. If a later owner may have taken it away, that
+ * is the answer (P1).
+ */
 static int refuse_early(struct db *db, struct commit *m)
 {
 	struct session *s = m->s;
@@ -262,7 +271,10 @@ static void reopen_session(struct commit *m)
 	rwlock_drop(&s->lock);
 }
 
-/* The database has the content, or it is unknown whether it has: either way the session's end must not delete it. */
+/*
+ * The database has the content, or it is unknown whether it has: either way the session's end must
+ * not delete it.
+ */
 static void disown_sealed(struct commit *m)
 {
 	rwlock_write(&m->s->lock);
@@ -279,7 +291,10 @@ static enum session_outcome outcome_of(const struct commit *m, int err)
 	return err || m->what != COMMIT_PUBLISH ? SESSION_ABORTED : SESSION_COMMITTED;
 }
 
-/* Behind what the end of the session gave the notifier to do: who reads `ok` no longer finds its tree. */
+/*
+ * Behind what the end of the session gave the notifier to do: who reads `ok` no longer finds its
+ * tree.
+ */
 static void answer(struct core *c, void *arg)
 {
 	struct commit *m = arg;
@@ -326,7 +341,10 @@ static const struct job_ops commit_job = {
 	.done = commit_done,
 };
 
-/* Ahead of the commit: inline blobs of a very large session, so that one transaction does not hold them all in memory. */
+/*
+ * Ahead of the commit: inline blobs of a very large session, so that one transaction does not hold
+ * them all in memory.
+ */
 struct ahead {
 	struct job job;
 	struct sealed *from;
@@ -406,7 +424,10 @@ static int record_large(struct core *c, struct sealed_set *set)
 	return err;
 }
 
-/* After a failed fsync the pages may be gone while the next fsync succeeds: the session must not be committed on a second try. */
+/*
+ * After a failed fsync the pages may be gone while the next fsync succeeds: the session must not be
+ * committed on a second try.
+ */
 static int lost(struct commit *m, int err)
 {
 	if (!is_full(err) && err != -ENOMEM)

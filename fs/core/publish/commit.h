@@ -17,16 +17,23 @@ struct commit_args {
 };
 
 /*
- * @err 0: @result has revision and changed. A refusal: result->refusal.err is set and the session has ended. ENOSPC, EDQUOT: the session
- * is open again. EIO: it is lost. EREMOTEIO: unknown. Called once, with no lock held.
+ * @err 0: @result has revision and changed. A refusal: result->refusal.err is set and the session
+ * has ended. ENOSPC, EDQUOT: the session is open again. EIO: it is lost. EREMOTEIO: unknown. Called
+ * once, with no lock held.
  */
 typedef void (*commit_done_fn)(void *arg, int err, const struct commit_result *result);
 
-/* -EBUSY: it is being committed.  -ESTALE: it has ended.  Otherwise 0 and @done is called, from another thread. */
+/*
+ * -EBUSY: it is being committed.  -ESTALE: it has ended.  Otherwise 0 and @done is called, from
+ *                                 another thread.
+ */
 int commit_session(struct core *c, struct session *s, const struct commit_args *args,
 		   commit_done_fn done, void *arg);
 
-/* End @s without publishing. If it had been refused anything, what it staged is kept as orphans with reject rows (P9). -EBUSY, -ESTALE as above. @done may be NULL. */
+/*
+ * End @s without publishing. If it had been refused anything, what it staged is kept as orphans
+ * with reject rows (P9). -EBUSY, -ESTALE as above. @done may be NULL.
+ */
 int commit_abort(struct core *c, struct session *s, void (*done)(void *arg), void *arg);
 
 #endif

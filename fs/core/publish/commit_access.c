@@ -1,9 +1,10 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * Whether a commit may still do what its session was allowed to do (P8). Core layer.
  *
- * The kernel checked each step against the tree as the session showed it. A name that is as it was then needs no second look. Where
- * another commit has changed it since (under an equal token: else the fence refuses this one), the same is asked of what is there now.
+ * The kernel checked each step against the tree as the session showed it. A name that is as it was
+ * then needs no second look. Where another commit has changed it since (under an equal token: else
+ * the fence refuses this one), the same is asked of what is there now.
  */
 #include "core/publish/commit_access.h"
 

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-/* See put.h. Core layer. */
+/* SPDX-License-Identifier: MIT */
+/* See publish_put.h. Core layer. */
 #include "core/publish/publish_put.h"
 
 #include "base/io.h"
@@ -215,7 +215,10 @@ static int restored_version(struct publish *p, struct db *db, struct entry *out)
 	return 0;
 }
 
-/* A new version with old content: the blob is shared, nothing is copied. Owner and mode are those of what is there now. */
+/*
+ * A new version with old content: the blob is shared, nothing is copied. Owner and mode are those
+ * of what is there now.
+ */
 static int build_restore(struct publish *p, struct db *db, int64_t dir, uint32_t sgid)
 {
 	struct change *ch;
@@ -269,7 +272,9 @@ static int build(struct publish *p, struct db *db)
 	return p->restore ? build_restore(p, db, dir, sgid) : build_put(p, db, dir, sgid);
 }
 
-/* An op that was done before is answered before anything is looked at: its path may be gone by now. */
+/*
+ * An op that was done before is answered before anything is looked at: its path may be gone by now.
+ */
 static int done_before(struct publish *p, struct db *db)
 {
 	struct revision *rev;

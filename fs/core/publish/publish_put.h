@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One file published, or one name removed, in one request: claim, content and pointer in one transaction. For this layer only.
+ * One file published, or one name removed, in one request: claim, content and pointer in one
+ * transaction. For this layer only.
  */
 #ifndef FENCE_CORE_PUBLISH_PUBLISH_PUT_H
 #define FENCE_CORE_PUBLISH_PUBLISH_PUT_H

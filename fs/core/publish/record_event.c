@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* See record_event.h. Core layer. */
 #include "core/publish/record_event.h"
 

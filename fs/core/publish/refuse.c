@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* See refuse.h. Core layer. */
 #include "core/publish/refuse.h"
 
@@ -76,8 +76,8 @@ int refuse_record_plain(struct db *db, const struct refused_write *w)
 }
 
 /*
- * Whoever may write a file and not read it must not get it back through a refused session, where it began as a copy (P8): such
- * content is for root.
+ * Whoever may write a file and not read it must not get it back through a refused session, where it
+ * began as a copy (P8): such content is for root.
  */
 static bool may_have(const struct refused_write *w, const struct change *ch)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A refusal written down: orphans and reject rows (P9). Within a transaction. For this layer only. */
+/*
+ * A refusal written down: orphans and reject rows (P9). Within a transaction. For this layer only.
+ */
 #ifndef FENCE_CORE_PUBLISH_REFUSE_H
 #define FENCE_CORE_PUBLISH_REFUSE_H
 
@@ -15,7 +17,10 @@ struct refused_write {
 	const struct caller *who; /* of a session, whose content may be somebody else's; or NULL */
 };
 
-/* One reject row for each file of @list that has sealed content, its blob recorded as garbage; one row without content if there is none. */
+/*
+ * One reject row for each file of @list that has sealed content, its blob recorded as garbage; one
+ * row without content if there is none.
+ */
 int refuse_record(struct db *db, const struct refused_write *w, const struct sealed_set *sealed,
 		  const struct change_list *list);
 /* One row without content, for a claim or an open. */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* See salvage.h. Core layer. */
 #include "core/publish/salvage.h"
 

@@ -8,7 +8,10 @@
 struct content;
 struct core;
 
-/* The orphan of reject row @id as a read-only file: node.id = @id, mode 0400, owned by the refused uid. -ENOENT. */
+/*
+ * The orphan of reject row @id as a read-only file: node.id = @id, mode 0400, owned by the refused
+ * uid. -ENOENT.
+ */
 int salvage_lookup(struct core *c, int64_t id, struct node *out);
 int salvage_open(struct core *c, int64_t id, struct content **out);
 /* Ids of reject rows that have content, > @after, up to @max. The count. */

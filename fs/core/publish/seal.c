@@ -1,17 +1,21 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * See seal.h. Core layer.
  *
  * Who could still write the file while it is sealed?
- *   - Requests through us: the session is COMMITTING or ENDED before sealing begins, and content_write_begin() holds the session's lock for as
- *     long as it writes, so none is under way and none starts. Without passthrough, mapped pages are such requests, too, which the
- *     kernel sends when it likes: those of before the commit are asked for first, while writes are still let in (`flushing`).
- *   - The kernel, for passthrough opens, without asking us. Its writable descriptors and shared writable mappings count as writers of the
- *     staging file's inode; fcntl(F_SETLEASE, F_RDLCK) on a read-only descriptor fails with EAGAIN while there is one. A new one cannot
- *     appear: opening for writing goes through us.
- *   - An open that we answered but that the kernel has not completed: its writer does not count yet. Such handles are `unconfirmed`.
- * In the last two cases the content is copied and the copy is sealed: whatever the writer does, it does to a file that nobody publishes.
- * Small content is read into memory, which is a copy as well.
+ *   - Requests through us: the session is COMMITTING or ENDED before sealing begins, and
+ *     content_write_begin() holds the session's lock for as long as it writes, so none is under way
+ *     and none starts. Without passthrough, mapped pages are such requests, too, which the kernel
+ *     sends when it likes: those of before the commit are asked for first, while writes are still
+ *     let in (`flushing`).
+ *   - The kernel, for passthrough opens, without asking us. Its writable descriptors and shared
+ *     writable mappings count as writers of the staging file's inode; fcntl(F_SETLEASE, F_RDLCK) on
+ *     a read-only descriptor fails with EAGAIN while there is one. A new one cannot appear: opening
+ *     for writing goes through us.
+ *   - An open that we answered but that the kernel has not completed: its writer does not count
+ *     yet. Such handles are `unconfirmed`.
+ * In the last two cases the content is copied and the copy is sealed: whatever the writer does, it
+ * does to a file that nobody publishes. Small content is read into memory, which is a copy as well.
  */
 #include "core/publish/seal.h"
 
@@ -151,7 +155,10 @@ static void prepare(struct sealed *out, struct snode *n)
 	out->mtime = n->mtime;
 }
 
-/* Linked nodes are not freed while the session is not OPEN, so they can be borrowed without its lock. */
+/*
+ * Linked nodes are not freed while the session is not OPEN, so they can be borrowed without its
+ * lock.
+ */
 static int collect(struct session *s, struct sealed_set *set)
 {
 	struct oname *o;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Staged files become immutable content (P5). For this layer only. Pool threads; nothing is held. */
+/*
+ * Staged files become immutable content (P5). For this layer only. Pool threads; nothing is held.
+ */
 #ifndef FENCE_CORE_PUBLISH_SEAL_H
 #define FENCE_CORE_PUBLISH_SEAL_H
 
@@ -35,17 +37,21 @@ struct sealed_set {
 };
 
 /*
- * Seal staging file @id. @writers: somebody may still be writing it through the kernel (see seal.c); @check_lease: ask the kernel too.
- * On failure nothing has moved.
+ * Seal staging file @id. @writers: somebody may still be writing it through the kernel (see
+ * seal.c); @check_lease: ask the kernel too. On failure nothing has moved.
  */
 int seal_file(struct core *c, const struct blob_id *id, bool writers, bool check_lease,
 	      struct sealed *out, struct blob_dirs *dirs);
 /*
- * All linked staged files of @s, which is COMMITTING or ENDED, durable at return. On failure those sealed so far stay in *out.
- * Before that, of a COMMITTING one, what was stored in mapped pages and not yet written back.
+ * All linked staged files of @s, which is COMMITTING or ENDED, durable at return. On failure those
+ * sealed so far stay in *out. Before that, of a COMMITTING one, what was stored in mapped pages and
+ * not yet written back.
  */
 int seal_session(struct core *c, struct session *s, struct sealed_set *out);
-/* The commit did not happen and the session goes on: moved files are the nodes' content now, copies go. */
+/*
+ * The commit did not happen and the session goes on: moved files are the nodes' content now, copies
+ * go.
+ */
 void seal_revert(struct core *c, struct session *s, struct sealed_set *set);
 /* Nobody will ever refer to it: its files go. */
 void seal_discard(struct core *c, struct sealed_set *set);

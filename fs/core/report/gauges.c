@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* See gauges.h. Core layer. */
 #include "core/report/gauges.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* The families of this layer. See metrics.h. Core layer. */
 #include "core/core_impl.h"
 #include "core/report/gauges.h"

@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * .fence/status: a screen for people. See metrics.h. Core layer.
  *
- * It goes to a terminal: control characters of names are not let through, and no line has more than 79
- * columns.
+ * It goes to a terminal: control characters of names are not let through, and no line has more than
+ * 79 columns.
  */
 #include "core/core_impl.h"
 #include "core/report/gauges.h"

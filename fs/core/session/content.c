@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* See content.h. Core layer. */
 #include "core/session/content_impl.h"
 
@@ -107,7 +107,10 @@ static int open_base(struct view *v, struct db *db, int64_t id, struct content *
 	err = content_of_blob(v->core, db, e.has_blob ? &e.blob : NULL, e.size, false, out);
 	if (!err)
 		(*out)->file.row = id;
-	/* gc removes content only after what named it: if that is gone by now, so may be the content. */
+	/*
+	 * gc removes content only after what named it: if that is gone by now, so may be the
+	 * content.
+	 */
 	if (err == -ENOENT && entry_by_row(db, id, &e) == -ENOENT)
 		return -ESTALE;
 	return trust_report(v->core, db, id, &e.blob, err);
@@ -280,7 +283,8 @@ bool content_keeps_cache(const struct content *c)
 }
 
 /*
- * Besides, with passthrough our own writable descriptor (of an fallocate, say) is closed here: at sealing it would look like a writer.
+ * Besides, with passthrough our own writable descriptor (of an fallocate, say) is closed here: at
+ * sealing it would look like a writer.
  */
 void content_confirm(struct content *c)
 {

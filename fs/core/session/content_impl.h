@@ -24,8 +24,9 @@ struct content {
 };
 
 /*
- * Content of blob @id, or empty when @id is NULL. @fresh: it may have no row in the database yet. -ENOENT: it is not there; the caller
- * looks whether gc has pruned what named it, and hands what is left to trust_report().
+ * Content of blob @id, or empty when @id is NULL. @fresh: it may have no row in the database yet.
+ * -ENOENT: it is not there; the caller looks whether gc has pruned what named it, and hands what is
+ * left to trust_report().
  */
 struct blob_id;
 struct core;

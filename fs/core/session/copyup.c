@@ -1,12 +1,14 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * See copyup.h. Core layer.
  *
- * Why the id changes: content under one kernel node never changes (page cache, passthrough: a second backing file on one node fails
- * with EIO), and descriptors that are open for reading keep what they opened (P4). The caller answers ESTALE, the VFS looks the path up again
- * (LOOKUP_REVAL) and finds the new node.
+ * Why the id changes: content under one kernel node never changes (page cache, passthrough: a
+ * second backing file on one node fails with EIO), and descriptors that are open for reading keep
+ * what they opened (P4). The caller answers ESTALE, the VFS looks the path up again (LOOKUP_REVAL)
+ * and finds the new node.
  *
- * The copy is made without the session's lock and installed under it, if the node is still as it was; of two that race, one is thrown away.
+ * The copy is made without the session's lock and installed under it, if the node is still as it
+ * was; of two that race, one is thrown away.
  */
 #include "core/session/copyup.h"
 
@@ -85,7 +87,10 @@ static int copy_content(struct core *core, struct db *db, const struct copyup *c
 	if (!err && info.is_inline)
 		return io_pwrite_all(to, data, (size_t)info.size, 0);
 	is_recorded = !err;
-	/* -ENOENT: sealed by this session, not recorded yet. The node pins it, so that gc cannot have taken it. */
+	/*
+	 * -ENOENT: sealed by this session, not recorded yet. The node pins it, so that gc cannot
+	 * have taken it.
+	 */
 	if (!err || err == -ENOENT)
 		err = blob_open(core->store, &c->from, c->size, &from);
 	if (err < 0)

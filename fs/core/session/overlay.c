@@ -1,5 +1,8 @@
-// SPDX-License-Identifier: MIT
-/* See overlay.h. Core layer. Two red-black trees by (dir, name) and by (kind, id), one by origin row. */
+/* SPDX-License-Identifier: MIT */
+/*
+ * See overlay.h. Core layer. Two red-black trees by (dir, name) and by (kind, id), one by origin
+ * row.
+ */
 #include "core/session/overlay.h"
 
 #include "core/loop/pins.h"
@@ -42,7 +45,9 @@ TREE(oname_tree, oname, entry, oname_cmp)
 TREE(snode_tree, snode, by_id, snode_cmp)
 TREE(origin_tree, snode, by_origin, origin_cmp)
 
-/* A key for searches: struct oname has a flexible name, so this one lies in a buffer large enough. */
+/*
+ * A key for searches: struct oname has a flexible name, so this one lies in a buffer large enough.
+ */
 union oname_key {
 	struct oname n;
 	char room[sizeof(struct oname) + FENCE_NAME_MAX + 1];

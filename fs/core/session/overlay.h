@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session's staged changes: names that differ from the live tree, and the nodes behind them. Memory grows with the number of staged
- * names only. No locking of its own: the session's lock guards all of it. For the files of this layer only.
+ * A session's staged changes: names that differ from the live tree, and the nodes behind them.
+ * Memory grows with the number of staged names only. No locking of its own: the session's lock
+ * guards all of it. For the files of this layer only.
  */
 #ifndef FENCE_CORE_SESSION_OVERLAY_H
 #define FENCE_CORE_SESSION_OVERLAY_H
@@ -92,7 +93,10 @@ struct snode *overlay_node(struct overlay *o, enum entry_kind kind, int64_t id);
 struct snode *overlay_node_of_row(struct overlay *o, int64_t row);
 /* @id 0: a fresh one. NULL: out of memory. */
 struct snode *overlay_node_add(struct overlay *o, enum entry_kind kind, int64_t id);
-/* Give a file node a fresh id (its content is changed for the first time); its old id stays findable by overlay_node_of_row. */
+/*
+ * Give a file node a fresh id (its content is changed for the first time); its old id stays
+ * findable by overlay_node_of_row.
+ */
 void overlay_node_rename(struct overlay *o, struct snode *node);
 void overlay_node_free(struct overlay *o, struct snode *node);
 /* Its blob is no longer needed by this node; before the node gets another one. */

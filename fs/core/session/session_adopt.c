@@ -1,5 +1,8 @@
-// SPDX-License-Identifier: MIT
-/* From an unmodified entry to a node of the session, and back out of it. Core layer. Session lock held for writing throughout. */
+/* SPDX-License-Identifier: MIT */
+/*
+ * From an unmodified entry to a node of the session, and back out of it. Core layer. Session lock
+ * held for writing throughout.
+ */
 #include "core/session/session_impl.h"
 
 #include "store/store.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Attributes and extended attributes in a session. Core layer. */
 #include "core/session/change_scope.h"
 
@@ -100,7 +100,10 @@ static int set_size(struct session *s, struct snode *n, int64_t size)
 	return ftruncate(fd, size) < 0 ? -errno : 0;
 }
 
-/* What a change of owner does to a program file, by root too as on other file systems; and a change of size by others. */
+/*
+ * What a change of owner does to a program file, by root too as on other file systems; and a change
+ * of size by others.
+ */
 static void drop_privilege_bits(struct snode *n)
 {
 	if (n->kind != ENTRY_FILE)
@@ -167,7 +170,10 @@ static int check_name(const char *name)
 	return strlen(name) > XATTR_NAME_MAX ? -ERANGE : 0;
 }
 
-/* What would fail must not make an unmodified file the session's own: it would hide what others commit. @flags as of setxattr(2). */
+/*
+ * What would fail must not make an unmodified file the session's own: it would hide what others
+ * commit. @flags as of setxattr(2).
+ */
 static int check_xattr(struct change_scope *t, enum entry_kind kind, int64_t id, const char *name,
 		       int flags)
 {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* The beginning and the end of a session. Core layer. */
 #include "core/session/session_impl.h"
 
@@ -77,7 +77,10 @@ static int add_implied(struct session *s, int64_t dir, const char *name, bool im
 	return 0;
 }
 
-/* One step down the claimed path; *dir becomes the directory at @name, made if it is missing and may be made. */
+/*
+ * One step down the claimed path; *dir becomes the directory at @name, made if it is missing and
+ * may be made.
+ */
 static int step_down(struct session *s, struct db *db, int64_t rev, const char *name, bool last,
 		     bool make_dir, int64_t *dir)
 {
@@ -102,7 +105,9 @@ static int step_down(struct session *s, struct db *db, int64_t rev, const char *
 	return s->parents ? add_implied(s, *dir, name, true, dir) : -ENOENT;
 }
 
-/* parents=1 and a path that ends in '/': the directories are there in the session from the start. */
+/*
+ * parents=1 and a path that ends in '/': the directories are there in the session from the start.
+ */
 int session_prepare_tree(struct session *s, bool make_dir)
 {
 	auto_free char *copy = strdup(s->path);

@@ -43,8 +43,9 @@ struct session {
 		refused; /* an operation was refused: its data is kept when the session ends (P9) */
 
 	/*
-	 * Guards all below. Taken for reading by what looks at the tree, for writing by what changes it. The database may be
-	 * read and staging files may be created while it is held; nothing waits for the committer or the kernel.
+	 * Guards all below. Taken for reading by what looks at the tree, for writing by what
+	 * changes it. The database may be read and staging files may be created while it is held;
+	 * nothing waits for the committer or the kernel.
 	 */
 	struct rwlock lock;
 	enum session_state state;
@@ -65,21 +66,33 @@ static inline struct session *session_of(struct view *v)
 extern const struct view_ops view_session_ops;
 void session_destroy(struct view *v);
 
-/* One step of changing (dir, name): the checks that come before any. Lock held for writing. 0, -EROFS, -ESTALE, -EPERM, -ENOENT. */
+/*
+ * One step of changing (dir, name): the checks that come before any. Lock held for writing. 0,
+ * -EROFS, -ESTALE, -EPERM, -ENOENT.
+ */
 int session_may_change(struct session *s, struct db *db, int64_t rev, int64_t dir,
 		       const char *name);
 /* Whether token and state allow a change at @path. */
 int session_check_path(struct session *s, struct db *db, const char *path);
-/* What the session shows at (dir, name). Lock held. *out_node NULL: an unmodified entry, in *out_entry. *out_name may be NULL. -ENOENT. */
+/*
+ * What the session shows at (dir, name). Lock held. *out_node NULL: an unmodified entry, in
+ * *out_entry. *out_name may be NULL. -ENOENT.
+ */
 int session_at(struct session *s, struct db *db, int64_t rev, int64_t dir, const char *name,
 	       struct snode **out_node, struct entry *out_entry, struct oname **out_name);
 void session_node_attr(struct session *s, const struct snode *n, struct node *out);
 int session_list_locked(struct session *s, struct db *db, int64_t rev, int64_t dir,
 			const char *after, struct named_node *out, int max);
 
-/* Path of directory @dir in the session's tree (session_path.c). Lock held for writing (it fills the cache). -ENOENT: not in the tree. */
+/*
+ * Path of directory @dir in the session's tree (session_path.c). Lock held for writing (it fills
+ * the cache). -ENOENT: not in the tree.
+ */
 int session_dir_path(struct session *s, struct db *db, int64_t rev, int64_t dir, char *out);
-/* Directory's node with its attributes, made from the live row if the session has none. -ENOMEM, -ENOENT. */
+/*
+ * Directory's node with its attributes, made from the live row if the session has none. -ENOMEM,
+ * -ENOENT.
+ */
 int session_dir_node_from(struct session *s, const struct entry *e, struct snode **out);
 int session_dir_node(struct session *s, struct db *db, int64_t rev, int64_t dir,
 		     struct snode **out);
@@ -102,7 +115,10 @@ static inline void session_put(struct session *s)
 {
 	view_put(&s->view);
 }
-/* End an open session without publishing: its data goes, or is kept as orphans if it was refused anything. -EBUSY: committing. */
+/*
+ * End an open session without publishing: its data goes, or is kept as orphans if it was refused
+ * anything. -EBUSY: committing.
+ */
 int session_abort(struct session *s);
 /* Take it off the table and tell the kernel; the state must be ENDED. No lock held. */
 void session_ended(struct session *s);

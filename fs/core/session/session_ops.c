@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Making and removing names in a session. Core layer. */
 #include "core/session/session_impl.h"
 
@@ -59,7 +59,10 @@ static int inherit(struct change_scope *t, int64_t dir, struct snode *n)
 	return 0;
 }
 
-/* The name at which something new may be put: free now, hiding row *base if the live tree has one there. */
+/*
+ * The name at which something new may be put: free now, hiding row *base if the live tree has one
+ * there.
+ */
 static int free_name(struct change_scope *t, int64_t dir, const char *name, struct oname **out)
 {
 	struct oname *at;
@@ -185,8 +188,9 @@ int change_is_empty(struct change_scope *t, int64_t dir)
 }
 
 /*
- * In a sticky directory only the owner of the file or of the directory may remove it. The kernel checks that too, but in the
- * root of a session's view it sees the session's owner as the owner of the root (P8).
+ * In a sticky directory only the owner of the file or of the directory may remove it. The kernel
+ * checks that too, but in the root of a session's view it sees the session's owner as the owner of
+ * the root (P8).
  */
 int change_sticky(struct change_scope *t, int64_t dir, uint32_t victim)
 {

@@ -1,9 +1,11 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
- * Paths of directories in a session's tree, and the checks that come before each change. Core layer.
+ * Paths of directories in a session's tree, and the checks that come before each change. Core
+ * layer.
  *
- * A path is found by walking up: a directory that the session made or moved says where it is, any other is where the live tree has it. It is
- * cached in the directory's node until a directory moves, in this session or in a commit (dir_moves).
+ * A path is found by walking up: a directory that the session made or moved says where it is, any
+ * other is where the live tree has it. It is cached in the directory's node until a directory
+ * moves, in this session or in a commit (dir_moves).
  */
 #include "core/session/session_impl.h"
 

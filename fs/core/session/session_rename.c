@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* rename(2) in a session. Core layer. */
 #include "core/session/change_scope.h"
 
@@ -59,7 +59,10 @@ static int end_name(struct change_scope *t, struct end *e)
 	return e->at ? 0 : -ENOMEM;
 }
 
-/* The kernel forbids moving a directory into itself by its dentries; the session's tree may have changed beneath those. */
+/*
+ * The kernel forbids moving a directory into itself by its dentries; the session's tree may have
+ * changed beneath those.
+ */
 static int check_no_cycle(struct change_scope *t, const struct end *from, const struct end *to)
 {
 	char moved[FENCE_PATH_MAX + 1], parent[FENCE_PATH_MAX + 1], into[FENCE_PATH_MAX + 1];

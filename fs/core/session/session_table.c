@@ -1,9 +1,10 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * See session_table.h. Core layer.
  *
- * Being told here is what makes a late writer fail early; what makes it fail for certain is the check in the transaction of its
- * commit. Flags are set after the claim is durable and before it is answered, so from the answer on both hold.
+ * Being told here is what makes a late writer fail early; what makes it fail for certain is the
+ * check in the transaction of its commit. Flags are set after the claim is durable and before it is
+ * answered, so from the answer on both hold.
  */
 #include "core/session/session_impl.h"
 

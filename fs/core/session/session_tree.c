@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* What a session shows: the live tree with its own changes on top. Reading only. Core layer. */
 #include "core/session/session_impl.h"
 
@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A directory that the session moved is not also in its old place (or where somebody else's commit has put it meanwhile). */
+/*
+ * A directory that the session moved is not also in its old place (or where somebody else's commit
+ * has put it meanwhile).
+ */
 static bool is_moved_away(struct session *s, const struct entry *e)
 {
 	const struct snode *n;
@@ -152,7 +155,10 @@ static int session_getattr(struct view *v, struct db *db, int64_t rev, enum entr
 	struct session *s = session_of(v);
 	int err = -ESTALE;
 
-	/* Who has a file open when the session ends keeps it, with its size: reading asks for that (P4). */
+	/*
+	 * Who has a file open when the session ends keeps it, with its size: reading asks for that
+	 * (P4).
+	 */
 	rwlock_read(&s->lock);
 	if (s->state != SESSION_STATE_ENDED || kind == ENTRY_FILE)
 		err = getattr_locked(s, db, rev, kind, id, out);
@@ -212,7 +218,10 @@ static int merge_one(struct merge *m, struct named_node *out)
 	return 1;
 }
 
-/* One chunk of live rows merged with the session's names up to the last of them; *more if the live side goes on after *after. */
+/*
+ * One chunk of live rows merged with the session's names up to the last of them; *more if the live
+ * side goes on after *after.
+ */
 static int list_chunk(struct merge *m, struct db *db, int64_t rev, int64_t dir, char *after,
 		      bool *more, struct named_node *out, int max)
 {
@@ -277,8 +286,9 @@ static int overlay_getxattr(const struct snode *n, const char *name, void **out,
 }
 
 /*
- * The row whose extended attributes are shown while the session has no own. A directory that the session has moved is still in its tree
- * when others have removed it: its attributes are those that it was found with, in row @origin.
+ * The row whose extended attributes are shown while the session has no own. A directory that the
+ * session has moved is still in its tree when others have removed it: its attributes are those that
+ * it was found with, in row @origin.
  */
 static int xattr_row(struct db *db, int64_t rev, enum entry_kind kind, int64_t id, int64_t origin,
 		     struct entry *out)

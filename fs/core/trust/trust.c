@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* See trust.h, and the verb `damaged`, by which fence fsck tells a running daemon. Core layer. */
 #include "core/trust/trust.h"
 

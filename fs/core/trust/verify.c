@@ -1,10 +1,10 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * See verify.h. Core layer.
  *
- * Between the close and the hashing, gc may remove the file and an administrator may put another in its place. So it is opened by its
- * name once more: what later opens would get is what is judged. That it is gone, or bad, counts only if the database still has it when
- * it is marked (trust.c).
+ * Between the close and the hashing, gc may remove the file and an administrator may put another in
+ * its place. So it is opened by its name once more: what later opens would get is what is judged.
+ * That it is gone, or bad, counts only if the database still has it when it is marked (trust.c).
  */
 #include "core/core_impl.h"
 
@@ -19,7 +19,10 @@
 #include <errno.h>
 #include <string.h>
 
-/* Of a larger file an open asks for so much at either end only: the kernel looks at page after page. */
+/*
+ * Of a larger file an open asks for so much at either end only: the kernel looks at page after
+ * page.
+ */
 #define LOOK_BYTES ((int64_t)1 << 20)
 
 enum { SLOT_FREE, SLOT_FILLING, SLOT_READY };
@@ -167,8 +170,8 @@ static int look(struct core *c, const struct verify_file *f, bool is_cached,
 }
 
 /*
- * What the cache has may be wrong where the disk is right; then the cache is what goes. CHECK_ENDINGS: how it ends is known when it has
- * been marked.
+ * What the cache has may be wrong where the disk is right; then the cache is what goes.
+ * CHECK_ENDINGS: how it ends is known when it has been marked.
  */
 static enum check_ending judge(struct core *c, const struct verify_file *f)
 {

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether content that was read is what was sealed (P5). The kernel reads files for programs, mostly without asking us, so this looks
- * afterwards: when a handle is closed and the whole file lies in the page cache, then somebody may have read all of it, by read(2) or
- * through a mapping, with passthrough or without. It is hashed there, which takes no disk, by one thread of the lowest priority; what is
- * not what was sealed is read from the disk once more, and then marked as fence fsck --data marks it: later opens give EIO, also after a
- * restart. Whoever has it open reads on (P4).
+ * Whether content that was read is what was sealed (P5). The kernel reads files for programs,
+ * mostly without asking us, so this looks afterwards: when a handle is closed and the whole file
+ * lies in the page cache, then somebody may have read all of it, by read(2) or through a mapping,
+ * with passthrough or without. It is hashed there, which takes no disk, by one thread of the lowest
+ * priority; what is not what was sealed is read from the disk once more, and then marked as fence
+ * fsck --data marks it: later opens give EIO, also after a restart. Whoever has it open reads on
+ * (P4).
  *
- * It is a chance to find damage, not a promise to find all: what does not fit in memory, is read past the page cache (O_DIRECT) or is
- * read while many other files are, is found by fence fsck --data, for which there is a timer.
+ * It is a chance to find damage, not a promise to find all: what does not fit in memory, is read
+ * past the page cache (O_DIRECT) or is read while many other files are, is found by fence fsck
+ * --data, for which there is a timer.
  *
- * What was hashed already, here or when it was sealed, is not hashed again until an open finds that it is not all in the page cache any
- * more: then it comes from the disk anew. Of which files that holds is kept in a table of constant size that forgets.
+ * What was hashed already, here or when it was sealed, is not hashed again until an open finds that
+ * it is not all in the page cache any more: then it comes from the disk anew. Of which files that
+ * holds is kept in a table of constant size that forgets.
  *
- * Threads: everything but start, stop and fini may be called from any, with any lock held. No lock is taken: the thread here may be kept
- * from running for long, and nobody waits for it.
+ * Threads: everything but start, stop and fini may be called from any, with any lock held. No lock
+ * is taken: the thread here may be kept from running for long, and nobody waits for it.
  */
 #ifndef FENCE_CORE_TRUST_VERIFY_H
 #define FENCE_CORE_TRUST_VERIFY_H
@@ -51,7 +55,10 @@ struct verifier {
 	sem_t ready;	  /* as many as there are ready ones */
 	atomic_bool stop;
 	pthread_t thread;
-	/* The first half of an id, where the second half says; 0: none. Hashed, or given to the thread. */
+	/*
+	 * The first half of an id, where the second half says; 0: none. Hashed, or given to the
+	 * thread.
+	 */
 	atomic_uint_fast64_t known[VERIFY_KNOWN];
 };
 

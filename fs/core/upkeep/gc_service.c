@@ -1,10 +1,11 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * See gc_impl.h. Core layer.
  *
- * The pass itself is store's (gc.h). Here it gets a thread of the lowest priority, the committer as its writer, and the pins. Commits
- * come first: its steps in the writer are short, and when somebody else was waiting during one it leaves the writer alone for a few
- * times as long as that step took.
+ * The pass itself is store's (gc.h). Here it gets a thread of the lowest priority, the committer as
+ * its writer, and the pins. Commits come first: its steps in the writer are short, and when
+ * somebody else was waiting during one it leaves the writer alone for a few times as long as that
+ * step took.
  */
 #include "core/core_impl.h"
 

@@ -1,8 +1,9 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
- * See generation_job.h. Core layer. Once a minute: a copy of the database that is older than that is told from the one that was
- * last in use, also after a crash. The number is raised by the committer and then written to its file by a pool thread: the
- * database comes first, and no commit waits for the file.
+ * See generation_job.h. Core layer. Once a minute: a copy of the database that is older than that
+ * is told from the one that was last in use, also after a crash. The number is raised by the
+ * committer and then written to its file by a pool thread: the database comes first, and no commit
+ * waits for the file.
  */
 #include "core/upkeep/generation_job.h"
 

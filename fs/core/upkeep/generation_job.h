@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The store's generation (store/generation.h) goes on while it is served. For the housekeeper only. */
+/*
+ * The store's generation (store/generation.h) goes on while it is served. For the housekeeper only.
+ */
 #ifndef FENCE_CORE_UPKEEP_GENERATION_JOB_H
 #define FENCE_CORE_UPKEEP_GENERATION_JOB_H
 

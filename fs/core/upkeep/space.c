@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* See space.h. Core layer. */
 #include "core/core_impl.h"
 
@@ -88,7 +88,9 @@ static void *space_main(void *arg)
 	return NULL;
 }
 
-/* Whoever has set is_running. Detached: who shuts down waits for it by the count of what is busy. */
+/*
+ * Whoever has set is_running. Detached: who shuts down waits for it by the count of what is busy.
+ */
 static void begin(struct core *c)
 {
 	pthread_t thread;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the bytes of the store are for, as it was a while ago. Adding it up reads whole tables (seconds
- * for a million files), so a thread of the lowest priority does that, for a hundredth of a processor's
- * time at most, and only if somebody wants to know. For this layer only.
+ * What the bytes of the store are for, as it was a while ago. Adding it up reads whole tables
+ * (seconds for a million files), so a thread of the lowest priority does that, for a hundredth of a
+ * processor's time at most, and only if somebody wants to know. For this layer only.
  */
 #ifndef FENCE_CORE_UPKEEP_SPACE_H
 #define FENCE_CORE_UPKEEP_SPACE_H
@@ -24,8 +24,8 @@ struct space_result {
 #define SPACE_WORDS (sizeof(struct space_result) / sizeof(int64_t))
 
 /*
- * The newest result lies in slot[number % 2], and the next one is written into the other. So there is
- * no lock that a thread of low priority could keep from others.
+ * The newest result lies in slot[number % 2], and the next one is written into the other. So there
+ * is no lock that a thread of low priority could keep from others.
  */
 struct space {
 	atomic_uint number; /* 0: none yet */

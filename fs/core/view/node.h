@@ -11,9 +11,10 @@
 
 struct node {
 	/*
-	 * Identity within the view. Directories: their directory id (> 0 in the store, < 0 made in this session).
-	 * Files and symlinks: > 0 the row of an unmodified version, < 0 content made in this session. A file and a directory
-	 * may have the same number: (kind == ENTRY_DIR, id) is the key.
+	 * Identity within the view. Directories: their directory id (> 0 in the store, < 0 made in
+	 * this session). Files and symlinks: > 0 the row of an unmodified version, < 0 content made
+	 * in this session. A file and a directory may have the same number: (kind == ENTRY_DIR, id)
+	 * is the key.
 	 */
 	int64_t id;
 	uint64_t ino; /* st_ino: stays when a session begins to change a file, while id does not */

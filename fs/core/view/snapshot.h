@@ -8,7 +8,10 @@
 struct core;
 struct view;
 
-/* The whole tree at @revision, as a new reference. One view a revision for as long as somebody refers to it. -ENOENT: no such revision. */
+/*
+ * The whole tree at @revision, as a new reference. One view a revision for as long as somebody
+ * refers to it. -ENOENT: no such revision.
+ */
 int snapshot_at(struct core *c, int64_t revision, struct view **out);
 /* The newest visible revision. */
 int64_t snapshot_newest(struct core *c);
@@ -16,8 +19,9 @@ int64_t snapshot_newest(struct core *c);
 int snapshot_by_time(struct core *c, int64_t at, int64_t *out);
 
 /*
- * The tree of versions (borrowed): a directory for each path that ever was, in it the path's versions by number and the names that ever were
- * beneath it. Where a number is both, it is the version.
+ * The tree of versions (borrowed): a directory for each path that ever was, in it the path's
+ * versions by number and the names that ever were beneath it. Where a number is both, it is the
+ * version.
  */
 struct view *versions_view(struct core *c);
 

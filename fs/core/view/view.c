@@ -1,11 +1,12 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * Dispatch of view operations. Core layer.
  *
- * Caching rule (P3): whether a reply may be cached is read before the data is. A commit becomes visible in this order:
- * window opens; kernel drops the changed names (which waits for the lookups that run, they hold the parent's lock); live_rev moves;
- * window closes. So a cacheable reply computed from the old revision is dropped by the kernel before the new one
- * shows anywhere, and one computed inside the window is not cached at all.
+ * Caching rule (P3): whether a reply may be cached is read before the data is. A commit becomes
+ * visible in this order: window opens; kernel drops the changed names (which waits for the lookups
+ * that run, they hold the parent's lock); live_rev moves; window closes. So a cacheable reply
+ * computed from the old revision is dropped by the kernel before the new one shows anywhere, and
+ * one computed inside the window is not cached at all.
  */
 #include "core/core_impl.h"
 

@@ -1,11 +1,12 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * The whole tree at a revision, read-only. Core layer.
  *
- * Names and content are those of the revision. Permissions are narrower (P8): no door may give what the permissions of the path deny, and a file
- * that was public then may have been closed since. So owner and group are those that the same name, or the same directory wherever it is now, had
- * last, and the mode is what both allow: past_mode.h. The kernel may cache them: a commit that changes them drops the name, and the directory's
- * attributes, in every view.
+ * Names and content are those of the revision. Permissions are narrower (P8): no door may give what
+ * the permissions of the path deny, and a file that was public then may have been closed since. So
+ * owner and group are those that the same name, or the same directory wherever it is now, had last,
+ * and the mode is what both allow: past_mode.h. The kernel may cache them: a commit that changes
+ * them drops the name, and the directory's attributes, in every view.
  */
 #include "core/core_impl.h"
 #include "core/access/past_mode.h"
@@ -103,7 +104,10 @@ static int at_listxattr(struct view *v, struct db *db, int64_t now, enum entry_k
 	return err ? err : base_listxattr(db, &e, out, out_len);
 }
 
-/* The list holds no reference: a snapshot leaves it when its last one goes (take_if_alive() does not revive it). */
+/*
+ * The list holds no reference: a snapshot leaves it when its last one goes (take_if_alive() does
+ * not revive it).
+ */
 static void at_destroy(struct view *v)
 {
 	struct snapshot_list *list = &v->core->snapshots;
@@ -144,8 +148,9 @@ int64_t snapshot_newest(struct core *c)
 }
 
 /*
- * A snapshot in the list may be at zero references, its destroyer waiting for the lock: only one that is still referred to is
- * taken, by a compare-and-swap, so that a destroyer that goes on never meets a reader.
+ * A snapshot in the list may be at zero references, its destroyer waiting for the lock: only one
+ * that is still referred to is taken, by a compare-and-swap, so that a destroyer that goes on never
+ * meets a reader.
  */
 static bool take_if_alive(struct view *v)
 {

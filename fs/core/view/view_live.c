@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* The live tree: the current revision, read-only. Core layer. */
 #include "core/view/view_impl.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Reads of unmodified versions, the same in every view. Core layer. */
 #include "core/view/view_impl.h"
 
@@ -11,8 +11,9 @@
 #include <string.h>
 
 /*
- * The finaliser of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014) is a bijection, so two nodes of
- * one view never share a number; numbers of different views meet with probability 2^-64 a pair.
+ * The finaliser of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators,
+ * 2014) is a bijection, so two nodes of one view never share a number; numbers of different views
+ * meet with probability 2^-64 a pair.
  */
 static uint64_t mix(uint64_t x)
 {

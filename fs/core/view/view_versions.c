@@ -1,10 +1,12 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
- * `.fence/versions`: every path that ever was, as a directory with its versions by number. Core layer.
+ * `.fence/versions`: every path that ever was, as a directory with its versions by number. Core
+ * layer.
  *
- * A directory of this view is a path; its id is a number that the path gets when it is first met and keeps while somebody refers to it. A
- * version is the row of the file or symlink that it was. Permissions of a path are those that it has now or had last, those of a version are
- * narrower still (P8, see past_mode.h). Nothing is cached: new versions come without the kernel being told.
+ * A directory of this view is a path; its id is a number that the path gets when it is first met
+ * and keeps while somebody refers to it. A version is the row of the file or symlink that it was.
+ * Permissions of a path are those that it has now or had last, those of a version are narrower
+ * still (P8, see past_mode.h). Nothing is cached: new versions come without the kernel being told.
  */
 #include "core/core_impl.h"
 #include "core/view/snapshot_impl.h"

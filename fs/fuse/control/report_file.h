@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * .fence/metrics and .fence/status: files whose text is made when they are opened, so that one reader
- * sees one state, wherever and in whatever pieces it reads. Like those of /proc they have no size.
+ * .fence/metrics and .fence/status: files whose text is made when they are opened, so that one
+ * reader sees one state, wherever and in whatever pieces it reads. Like those of /proc they have no
+ * size.
  */
 #ifndef FENCE_FUSE_CONTROL_REPORT_FILE_H
 #define FENCE_FUSE_CONTROL_REPORT_FILE_H

@@ -4,8 +4,8 @@
 #define FENCE_FUSE_MOUNT_COVERED_H
 
 /*
- * A line in the log if the directory @mountpoint is not empty: the kernel allows that, but whoever has
- * put something there will miss it. Before the mount.
+ * A line in the log if the directory @mountpoint is not empty: the kernel allows that, but whoever
+ * has put something there will miss it. Before the mount.
  */
 void covered_warn(const char *mountpoint);
 

@@ -30,8 +30,8 @@ int stale_mark(const char *mountpoint, const char *source);
 bool stale_is_of(const char *mountpoint, const char *source);
 
 /*
- * Whether @mountpoint (absolute) waits for somebody to look at it, and then for a mount: ours, so that we
- * would wait for ourselves.
+ * Whether @mountpoint (absolute) waits for somebody to look at it, and then for a mount: ours, so
+ * that we would wait for ourselves.
  */
 bool stale_is_automount(const char *mountpoint);
 

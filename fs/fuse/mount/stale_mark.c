@@ -2,10 +2,11 @@
 /*
  * Marking a dead mount as dead in its source. Layer: fuse.
  *
- * The source of a mount cannot be changed. So a mount of a FUSE connection that nobody serves, with the
- * source that is wanted, goes beneath the dead one, which then is taken away: at no time can anybody
- * write into the bare directory. The dead one is held by a descriptor all the while: should a daemon
- * have come meanwhile, and cleared it away, then nothing is found, and the new mount left alone.
+ * The source of a mount cannot be changed. So a mount of a FUSE connection that nobody serves, with
+ * the source that is wanted, goes beneath the dead one, which then is taken away: at no time can
+ * anybody write into the bare directory. The dead one is held by a descriptor all the while: should
+ * a daemon have come meanwhile, and cleared it away, then nothing is found, and the new mount left
+ * alone.
  */
 #include "fuse/mount/stale.h"
 
@@ -25,7 +26,9 @@
 #define MOVE_MOUNT_BENEATH 0x200 /* Linux 6.5 */
 #endif
 
-/* A request that is under way while the connection ends fails with another error than all after it. */
+/*
+ * A request that is under way while the connection ends fails with another error than all after it.
+ */
 static bool is_dead(int fd)
 {
 	struct statfs st;
@@ -68,7 +71,9 @@ static int new_dead_mount(const char *source, int *out_fd)
 	return 0;
 }
 
-/* umount2() takes no descriptor; this leads to the very mount, or nowhere once that is taken away. */
+/*
+ * umount2() takes no descriptor; this leads to the very mount, or nowhere once that is taken away.
+ */
 static int detach(int fd)
 {
 	char path[32];

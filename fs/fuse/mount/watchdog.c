@@ -2,10 +2,10 @@
 /*
  * See watchdog.h. Layer: fuse.
  *
- * Core's threads have answered when beat() is called. Of the workers at least one must be free to take
- * the next request, or have ended one since the last time. (To send a request to oneself would show
- * more: but the daemon does not use its own mount, and the kernel has no notification that a directory
- * is answered with.)
+ * Core's threads have answered when beat() is called. Of the workers at least one must be free to
+ * take the next request, or have ended one since the last time. (To send a request to oneself would
+ * show more: but the daemon does not use its own mount, and the kernel has no notification that a
+ * directory is answered with.)
  */
 #include "fuse/mount/watchdog.h"
 

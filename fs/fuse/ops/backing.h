@@ -14,8 +14,8 @@ struct fs;
 
 /*
  * One more open handle of @inode, whose content is @fd (read-only, for writers too: see
- * core/session/content.h). The id for fuse_file_info.backing_id, or 0: this inode's content goes through
- * the daemon for as long as it is open anywhere.
+ * core/session/content.h). The id for fuse_file_info.backing_id, or 0: this inode's content goes
+ * through the daemon for as long as it is open anywhere.
  */
 int backing_open(struct fs *fs, fuse_req_t req, struct inode *inode, int fd);
 /* That handle is closed. */

@@ -34,8 +34,8 @@ enum inode_kind {
 	INODE_REPORT,  /* .fence/metrics and the like, id from report_file.h */
 };
 
-#define VIEW_ROOT_DIR	 INT64_C(1)	/* the root's id in every view, as core/view/view.h has it */
-#define NODEID_ROOT	 UINT64_C(1)	/* as FUSE has it */
+#define VIEW_ROOT_DIR	 INT64_C(1)  /* the root's id in every view, as core/view/view.h has it */
+#define NODEID_ROOT	 UINT64_C(1) /* as FUSE has it */
 #define NODEID_FIRST	 UINT64_C(1024) /* smaller ones are the root and the control nodes */
 #define CONTROL_NODE_MAX 16		/* control nodes have nodeids 2 ... CONTROL_NODE_MAX - 1 */
 

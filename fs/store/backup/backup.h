@@ -68,8 +68,8 @@ struct restore_result {
 
 /*
  * Make a store at @path of the backup @src, under a new UUID. Its directory may exist if it is
- * empty, or holds what an interrupted restore has left. The token counter jumps, so that it is above all
- * that was issued since the backup.
+ * empty, or holds what an interrupted restore has left. The token counter jumps, so that it is
+ * above all that was issued since the backup.
  */
 int backup_restore(const char *src, const char *path, const struct backup_options *opt,
 		   struct restore_result *out, struct errmsg *err);

@@ -3,9 +3,10 @@
  * A store from a backup. Layer: store.
  *
  * Tokens (P7): since the backup the lost store may have issued any number of them, of which the
- * backup knows nothing. The counter jumps by TOKEN_JUMP, more than leases can be granted in between,
- * so every token from now on is above all of those. Fences are what they were; one that was raised
- * since the backup is back where it was, but whoever takes a lease raises it above all of those.
+ * backup knows nothing. The counter jumps by TOKEN_JUMP, more than leases can be granted in
+ * between, so every token from now on is above all of those. Fences are what they were; one that
+ * was raised since the backup is back where it was, but whoever takes a lease raises it above all
+ * of those.
  *
  * The UUID is new: the lost store may turn up again, and then there are two.
  */

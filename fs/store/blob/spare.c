@@ -2,10 +2,10 @@
 /*
  * See spare.h. Layer: store.
  *
- * A spare file may be written by its new owner only. So a file becomes one only if there is no other
- * descriptor of it at all, in this process, in the kernel (backing files) or of a mapping: then, and
- * only then, fcntl(F_SETLEASE, F_WRLCK) is granted. None can appear afterwards: what is staged is
- * opened by name under the lock of its session, which has given the name up by now.
+ * A spare file may be written by its new owner only. So a file becomes one only if there is no
+ * other descriptor of it at all, in this process, in the kernel (backing files) or of a mapping:
+ * then, and only then, fcntl(F_SETLEASE, F_WRLCK) is granted. None can appear afterwards: what is
+ * staged is opened by name under the lock of its session, which has given the name up by now.
  */
 #include "store/blob/spare.h"
 

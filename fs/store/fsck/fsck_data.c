@@ -2,8 +2,8 @@
 /*
  * Invariant 21: content and its hash. Layer: store.
  *
- * The kernel's cached pages of a file are dropped first, so that the disk is what is checked, unless
- * they are what is asked about.
+ * The kernel's cached pages of a file are dropped first, so that the disk is what is checked,
+ * unless they are what is asked about.
  */
 #include "store/blob/damaged.h"
 #include "store/fsck/fsck_impl.h"

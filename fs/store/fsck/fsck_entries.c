@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Invariants 2 to 5 and 9: the rows of entry, each by itself and in the order of names. Layer: store. */
+/*
+ * Invariants 2 to 5 and 9: the rows of entry, each by itself and in the order of names. Layer:
+ * store.
+ */
 #include "store/tree/entry.h"
 #include "store/fsck/fsck_impl.h"
 

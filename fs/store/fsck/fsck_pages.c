@@ -74,7 +74,9 @@ static int load_key(struct stmt *st, struct entry_key *out)
 	return stmt_get_str(st, 3, out->name, sizeof(out->name));
 }
 
-/* The path as it is now: where its directory was then is on the page that is gone, as like as not. */
+/*
+ * The path as it is now: where its directory was then is on the page that is gone, as like as not.
+ */
 static void name_key(struct fsck *f, const struct entry_key *k, struct fsck_finding *x)
 {
 	char dir[FENCE_PATH_MAX + 1];
@@ -116,7 +118,9 @@ static int tell_row(struct fsck *f, const struct entry_key *k)
 	return fsck_report(f, &x);
 }
 
-/* Whether a query for one row can be answered; what it says does not matter. -errno but -EUCLEAN. */
+/*
+ * Whether a query for one row can be answered; what it says does not matter. -errno but -EUCLEAN.
+ */
 static int can_answer(struct stmt *st, bool *out)
 {
 	int res = stmt_step(st);

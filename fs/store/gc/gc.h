@@ -92,7 +92,9 @@ struct gc_report {
 int gc_run(struct store *s, const struct gc_env *env, const struct gc_options *opt,
 	   struct gc_report *report, struct errmsg *err);
 
-/* For a store that this process owns alone (STORE_OWN). @base: progress, should_stop and arg count. */
+/*
+ * For a store that this process owns alone (STORE_OWN). @base: progress, should_stop and arg count.
+ */
 int gc_run_offline(struct store *s, const struct gc_env *base, const struct gc_options *opt,
 		   struct gc_report *report, struct errmsg *err);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What is left to tidy: staging/ of a store that nobody serves, free pages, the WAL. Layer: store. */
+/*
+ * What is left to tidy: staging/ of a store that nobody serves, free pages, the WAL. Layer: store.
+ */
 #include "store/gc/gc_impl.h"
 
 #include "store/sqlite/db.h"

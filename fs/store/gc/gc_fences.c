@@ -62,7 +62,10 @@ static int forget_step(struct db *db, void *arg)
 	return err;
 }
 
-/* Old ones after @after whose path is gone; *after becomes the last one that was looked at. How many were. */
+/*
+ * Old ones after @after whose path is gone; *after becomes the last one that was looked at. How
+ * many were.
+ */
 static int read_some(struct fences *f, char *after)
 {
 	char from[FENCE_PATH_MAX + 1]; /* bound while *after moves on */

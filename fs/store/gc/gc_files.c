@@ -5,8 +5,8 @@
  * counted and left alone, the mark of another store ends the pass. Layer: store.
  *
  * What rows a directory should show decides nothing here, so a listing that is cut short removes
- * nothing wrongly; but it is a sign that the disk cannot be read, so it ends the pass too: a listing
- * must have "." and ".." in it, and of the rows without a file some are looked up by name.
+ * nothing wrongly; but it is a sign that the disk cannot be read, so it ends the pass too: a
+ * listing must have "." and ".." in it, and of the rows without a file some are looked up by name.
  */
 #include "store/gc/gc_impl.h"
 

@@ -261,7 +261,9 @@ static int compare_marks(struct piece *p)
 	return err ? err : gc_unmark_flush(&p->unmarks);
 }
 
-/* The index over names has the rows that the table has, as far as M: else one of them is damaged. */
+/*
+ * The index over names has the rows that the table has, as far as M: else one of them is damaged.
+ */
 static int check_count(struct gc *gc, int64_t count)
 {
 	auto_stmt struct stmt *st = NULL;

@@ -28,7 +28,9 @@ static const char writer_pragmas[] = "PRAGMA synchronous = FULL;"
 				     "PRAGMA wal_autocheckpoint = 0;"
 				     "PRAGMA journal_size_limit = 67108864;"
 				     "PRAGMA cache_size = -65536;";
-/* Not mapped: a page that cannot be read would end the daemon with SIGBUS, where read(2) gives EIO. */
+/*
+ * Not mapped: a page that cannot be read would end the daemon with SIGBUS, where read(2) gives EIO.
+ */
 static const char reader_pragmas[] = "PRAGMA query_only = 1;"
 				     "PRAGMA cache_size = -4096;"
 				     "PRAGMA mmap_size = 0;";
@@ -38,8 +40,9 @@ static const char common_pragmas[] = "PRAGMA foreign_keys = OFF;"
 				     "PRAGMA temp_store = MEMORY;";
 
 /*
- * SQLite (3.40) does not note the error of a write that failed within COMMIT, but for ENOSPC, which is
- * a code of its own. errno still has it: what SQLite does afterwards gives locks back and succeeds.
+ * SQLite (3.40) does not note the error of a write that failed within COMMIT, but for ENOSPC, which
+ * is a code of its own. errno still has it: what SQLite does afterwards gives locks back and
+ * succeeds.
  */
 static int system_errno(struct db *db, int code)
 {
@@ -297,7 +300,9 @@ void db_tolerate(struct db *db, enum db_tolerance how)
 		[DB_ALL] = PAGE_SUM_ALL,
 	};
 
-	/* Else whoever is not as tolerant would find them in the cache, where nothing is compared. */
+	/*
+	 * Else whoever is not as tolerant would find them in the cache, where nothing is compared.
+	 */
 	if (page_sum_tolerate(db->sq, of[how]))
 		sqlite3_db_release_memory(db->sq);
 }

@@ -43,7 +43,10 @@ void db_take_cache_counts(struct db *db, int64_t *out_hits, int64_t *out_misses)
 int db_exec(struct db *db, const char *sql);
 /* Frames in the WAL after the last commit of this connection. */
 int db_wal_frames(const struct db *db);
-/* Grows while SQLite computes on a connection that writes, not while it waits for the disk. From any thread. */
+/*
+ * Grows while SQLite computes on a connection that writes, not while it waits for the disk. From
+ * any thread.
+ */
 uint64_t db_work(const struct db *db);
 /*
  * Move the WAL into the database: what readers allow, or (@truncate) all of it, waiting for them.
@@ -79,8 +82,8 @@ int db_accept_pages(const char *path, int64_t *out_pages, struct errmsg *err);
 /* Called between pieces of a backup; negative stops it. */
 typedef int (*db_backup_fn)(void *arg, int64_t pages_done, int64_t pages);
 /*
- * One snapshot of @from into the existing, empty file @path, whose content the caller makes durable.
- * What is there after a failure is worth nothing.
+ * One snapshot of @from into the existing, empty file @path, whose content the caller makes
+ * durable. What is there after a failure is worth nothing.
  */
 int db_backup(struct db *from, const char *path, db_backup_fn tick, void *arg);
 

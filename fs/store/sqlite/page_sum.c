@@ -21,7 +21,9 @@
 /* Operations of our own for sqlite3_file_control(); SQLite leaves numbers from 100 on to others. */
 enum { CONTROL_ASK = 0x66656e63, CONTROL_SET, CONTROL_TOLERATE };
 
-/* Like the VFS itself, of the process: SQLite gives a file of it nothing that leads to its owner. */
+/*
+ * Like the VFS itself, of the process: SQLite gives a file of it nothing that leads to its owner.
+ */
 static atomic_uint_fast64_t misses, last_miss;
 
 /* What SQLite has of a database's file. The system's own follows in memory. */
@@ -94,7 +96,10 @@ static bool had_room(unsigned char *page)
 	return get_sum(page) == sum_of(page, 0);
 }
 
-/* Whether the file has sums. Where that cannot be read it must not be opened: pages would be written without. */
+/*
+ * Whether the file has sums. Where that cannot be read it must not be opened: pages would be
+ * written without.
+ */
 static int find_sums(sqlite3_file *file, bool *out)
 {
 	unsigned char page[PAGE_SUM_PAGE];
@@ -122,7 +127,10 @@ static void say_miss(uint64_t pgno)
 		log_error("database: page %" PRIu64 " is damaged: it does not match its sum", pgno);
 }
 
-/* Of a page that is damaged, so the byte itself may be; then SQLite takes the rest for what it is not. */
+/*
+ * Of a page that is damaged, so the byte itself may be; then SQLite takes the rest for what it is
+ * not.
+ */
 static bool is_tolerated(const struct sum_file *f, const unsigned char *page)
 {
 	return f->tolerance == PAGE_SUM_ALL || (f->tolerance == PAGE_SUM_ROWS && page[0] == ROWS);
@@ -344,7 +352,10 @@ static int vfs_last_error(sqlite3_vfs *vfs, int room, char *out)
 	return system_of(vfs)->xGetLastError(system_of(vfs), room, out);
 }
 
-/* SQLite keeps it in a list of the process for good: the one object here that is not on a stack or owned. */
+/*
+ * SQLite keeps it in a list of the process for good: the one object here that is not on a stack or
+ * owned.
+ */
 static sqlite3_vfs sum_vfs = {
 	.iVersion = 2,
 	.zName = VFS_NAME,

@@ -9,7 +9,8 @@
  * https://www.sqlite.org/fileformat2.html). The sum is set when a page is written to the database
  * and compared when it is read from there; the WAL has sums of its own. A page that does not match
  * cannot be read: SQLITE_IOERR_DATA, which the driver makes -EUCLEAN. A page of zeros without a sum
- * is one that SQLite never wrote. A database that was made without sums is read and written as it is.
+ * is one that SQLite never wrote. A database that was made without sums is read and written as it
+ * is.
  *
  * The table of blobs is the exception (page_sum_tolerate): each of its rows has a hash of the
  * content, so one flipped byte need not take the other contents on its page along. What leads to

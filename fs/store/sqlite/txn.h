@@ -15,9 +15,8 @@ struct db;
 int txn_set_sync(struct db *db, bool sync);
 int txn_begin(struct db *db);
 /*
- * Durable when 0 (see txn_set_sync). Any error: nothing of it is known to be durable; the caller turns the store
- * sticky read-only.
- * -ENOSPC, -EDQUOT: rolled back, safe to go on.
+ * Durable when 0 (see txn_set_sync). Any error: nothing of it is known to be durable; the caller
+ * turns the store sticky read-only. -ENOSPC, -EDQUOT: rolled back, safe to go on.
  */
 int txn_commit(struct db *db);
 void txn_rollback(struct db *db);

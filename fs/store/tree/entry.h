@@ -51,8 +51,8 @@ int entry_by_row(struct db *db, int64_t row, struct entry *out);
 /* The entry of directory @child itself. -ENOENT when it is gone at @rev. */
 int entry_by_child(struct db *db, int64_t child, int64_t rev, struct entry *out);
 /*
- * What stood at the place of @e last, as of @rev: of a directory its own newest entry, wherever that
- * is, else the newest at its (dir, name); dead or not.
+ * What stood at the place of @e last, as of @rev: of a directory its own newest entry, wherever
+ * that is, else the newest at its (dir, name); dead or not.
  */
 int entry_newest(struct db *db, const struct entry *e, int64_t rev, struct entry *out);
 /* Walk @path (normalised) from the root; symlinks are not followed. -ENOENT, -ENOTDIR. */
@@ -99,7 +99,10 @@ int entry_xattr_each(struct db *db, int64_t row, entry_xattr_fn fn, void *arg);
  */
 typedef int (*entry_version_fn)(void *arg, const struct entry *e);
 int entry_history(struct db *db, const char *path, entry_version_fn fn, void *arg);
-/* The revisions between which a version was at the path, as it was seen there last; INT64_MAX: it still is. */
+/*
+ * The revisions between which a version was at the path, as it was seen there last; INT64_MAX: it
+ * still is.
+ */
 struct entry_visible {
 	int64_t from, until;
 };
@@ -110,8 +113,8 @@ int entry_history_next(struct db *db, const char *path, int64_t after, struct en
 int entry_version(struct db *db, const char *path, int64_t seq, struct entry *out);
 
 /*
- * Names that were ever in the directories that @path ever was: up to @max of them after @after ("" from the start), in memcmp order,
- * each once. The count.
+ * Names that were ever in the directories that @path ever was: up to @max of them after @after (""
+ * from the start), in memcmp order, each once. The count.
  */
 int entry_past_names(struct db *db, const char *path, const char *after,
 		     char (*out)[FENCE_NAME_MAX + 1], int max);

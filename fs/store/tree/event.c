@@ -133,7 +133,10 @@ int event_since(struct db *db, int64_t revision, int64_t *out_id, bool *out_miss
 	int64_t first, last;
 	int res = event_bounds(db, &first, &last);
 
-	/* Revisions grow with ids, so the last such commit in the order of revisions is the last in time. */
+	/*
+	 * Revisions grow with ids, so the last such commit in the order of revisions is the last in
+	 * time.
+	 */
 	if (!res)
 		res = db_stmt(db,
 			      "SELECT id FROM event WHERE revision <= ?1 AND kind = ?2"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What happened, in order: written in the transaction in which it happened, so it is told once and in the order of the facts. The newest
- * EVENT_KEEP stay. Writers inside a transaction only.
+ * What happened, in order: written in the transaction in which it happened, so it is told once and
+ * in the order of the facts. The newest EVENT_KEEP stay. Writers inside a transaction only.
  */
 #ifndef FENCE_STORE_TREE_EVENT_H
 #define FENCE_STORE_TREE_EVENT_H
@@ -41,8 +41,9 @@ int event_add(struct db *db, struct event *e);
 /* The first with id > @after. -ENOENT. */
 int event_next(struct db *db, int64_t after, struct event *out);
 /*
- * The id of the commit that made @revision, or of the last one before: what came after it, refusals and leases at that very revision
- * included, is not missed from there on, unless *out_missed (some of it was dropped).
+ * The id of the commit that made @revision, or of the last one before: what came after it, refusals
+ * and leases at that very revision included, is not missed from there on, unless *out_missed (some
+ * of it was dropped).
  */
 int event_since(struct db *db, int64_t revision, int64_t *out_id, bool *out_missed);
 /* Lowest and highest id; 0, 0 when there is none. */

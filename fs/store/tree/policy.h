@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The store's own rules, kept in table setting: what gc keeps, and how large the content may grow. */
+/*
+ * The store's own rules, kept in table setting: what gc keeps, and how large the content may grow.
+ */
 #ifndef FENCE_STORE_TREE_POLICY_H
 #define FENCE_STORE_TREE_POLICY_H
 
@@ -12,7 +14,9 @@ struct policy {
 	int64_t max_size;      /* bytes of content: current, history and orphans; 0: no limit */
 };
 
-/* The name of a rule in table setting, in the control protocol and (with '-') on the command line. */
+/*
+ * The name of a rule in table setting, in the control protocol and (with '-') on the command line.
+ */
 extern const char *const policy_keep_names[RETAIN_KINDS];
 #define POLICY_WITHIN	"keep_within"
 #define POLICY_MAX_SIZE "max_size"

@@ -18,7 +18,10 @@ struct revision {
 	char session[33];
 };
 int revision_get(struct db *db, int64_t revision, struct revision *out);
-/* The newest revision up to @newest that was made at or before @at (wall clock, ns). -ENOENT: there was no store then. */
+/*
+ * The newest revision up to @newest that was made at or before @at (wall clock, ns). -ENOENT: there
+ * was no store then.
+ */
 int revision_at_time(struct db *db, int64_t at, int64_t newest, int64_t *out);
 /* The commit with op key @op whose claimed path was @path. -ENOENT. */
 int revision_by_op(struct db *db, const char *path, const char *op, struct revision *out);

@@ -106,7 +106,10 @@ int session_row_get(struct db *db, const char *id, struct session_row *out)
 	return res;
 }
 
-/* With the number itself, for the index of open ones: a mount must not take longer for what ended before. */
+/*
+ * With the number itself, for the index of open ones: a mount must not take longer for what ended
+ * before.
+ */
 _Static_assert(SESSION_OPEN == 0, "as the statement below and the index session_open have it");
 
 int session_rows_abort_open(struct db *db)
