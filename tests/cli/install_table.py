@@ -25,6 +25,8 @@ INSTALLED = {
     "share/man/man1/fence.1": DATA,
     "share/man/man5/fence-ctl.5": DATA,
     "share/man/man5/fencefs-store.5": DATA,
+    "share/man/man7/fence-tokens.7": DATA,
+    "share/man/man7/fencefs-monitoring.7": DATA,
     "share/man/man8/fencefs.8": DATA,
     "share/man/man8/mount.fencefs.8": DATA,
     "share/man/man8/mount.fuse.fencefs.8": "mount.fencefs.8",

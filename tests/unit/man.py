@@ -9,6 +9,8 @@ from fenceharness import *
 PAGES = {
     "fence.1": "tools/man",
     "fence-ctl.5": "mount-helpers/man",
+    "fence-tokens.7": "mount-helpers/man",
+    "fencefs-monitoring.7": "mount-helpers/man",
     "fencefs-store.5": "mount-helpers/man",
     "fencefs.8": "mount-helpers/man",
     "mount.fencefs.8": "mount-helpers/man",
