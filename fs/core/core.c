@@ -6,7 +6,7 @@
  * answered (busy reaches 0); sessions are ended; then the committer, the notifier and the pool end,
  * in the order in which they feed each other.
  */
-#include "core/core_impl.h"
+#include "core/core.h"
 
 #include "base/errname.h"
 #include "base/io.h"
@@ -14,7 +14,13 @@
 #include "core/publish/commit.h"
 #include "core/housekeeper.h"
 #include "core/session/session_impl.h"
+#include "core/events/events_impl.h"
+#include "core/lease/lease_table.h"
 #include "core/trust/trust.h"
+#include "core/trust/verify.h"
+#include "core/upkeep/gc_service.h"
+#include "core/upkeep/space.h"
+#include "core/view/snapshot_impl.h"
 #include "store/tree/record.h"
 #include "store/store.h"
 
@@ -58,18 +64,23 @@ static int load_revision(struct core *c)
 	err = revision_current(db, &rev);
 	store_reader_put(c->store, db);
 	if (!err)
-		atomic_store(&c->live_rev, rev);
+		atomic_store(&c->live.rev, rev);
 	return err;
+}
+
+static void tell_events(void *arg)
+{
+	events_kick(arg);
 }
 
 static int start_threads(struct core *c)
 {
-	int err = pool_start(c);
+	int err = pool_start(&c->pool);
 
 	if (!err)
-		err = notifier_start(c);
+		err = notifier_start(&c->notifier, &c->live, tell_events, c);
 	if (!err)
-		err = committer_start(c);
+		err = committer_start(&c->committer, c->store, &c->notifier, &c->metrics);
 	if (!err)
 		err = verify_start(c);
 	if (!err)
@@ -94,19 +105,39 @@ static struct core *core_new(struct store *store, const struct core_options *opt
 		c->opt.session_ttl_ns = INT64_C(3600000000000);
 	c->hooks = hooks ? *hooks : none;
 	atomic_store(&c->features, opt->features ? opt->features : "");
-	lock_init(&c->busy_lock, LOCK_QUEUE);
-	lock_cond_init(&c->busy_none);
+	busy_init(&c->busy);
 	owed_init(&c->owed);
 	pins_init(&c->pins);
 	pins_init(&c->regained);
-	gc_service_init(c);
 	metrics_init(&c->metrics);
-	c->generation.due = io_boot_ns() + INT64_C(60000000000); /* it has just been raised */
-	session_table_init(&c->sessions);
-	event_hub_init(c);
-	snapshot_list_init(c);
-	view_init(&c->live, c, &view_live_ops, false);
+	pulse_init(&c->pulse, &c->committer, store);
 	return c;
+}
+
+/* What the rooms keep of their own. */
+static int make_parts(struct core *c)
+{
+	int err = gc_service_init(c);
+
+	if (!err)
+		err = space_init(c);
+	if (!err)
+		err = session_table_init(c);
+	if (!err)
+		err = event_hub_init(c);
+	if (!err)
+		err = snapshot_list_init(c);
+	if (!err)
+		err = (c->live_view = view_live_new(c)) ? 0 : -ENOMEM;
+	if (!err)
+		err = load_revision(c);
+	if (!err)
+		err = trust_init(c);
+	if (!err)
+		err = lease_table_init(c);
+	if (!err)
+		err = versions_init(c);
+	return err;
 }
 
 int core_start(struct store *store, const struct core_options *opt,
@@ -117,19 +148,12 @@ int core_start(struct store *store, const struct core_options *opt,
 
 	if (!c)
 		return -ENOMEM;
-	err = load_revision(c);
-	if (!err)
-		err = trust_init(c);
-	if (!err)
-		err = lease_table_init(c);
-	if (!err)
-		err = versions_init(c);
-	if (err < 0) {
-		free(c);
+	/* A process that cannot begin to serve ends: nothing is unwound. */
+	err = make_parts(c);
+	if (err < 0)
 		return err;
-	}
 	err = start_threads(c);
-	if (err < 0) { /* a process that cannot start threads ends: nothing to unwind to */
+	if (err < 0) {
 		log_error("cannot start threads: %s", errname(err));
 		return err;
 	}
@@ -158,45 +182,6 @@ int core_holder(const char *path, int *out_pid, char *mountpoint)
 	return store_holder(path, out_pid, mountpoint);
 }
 
-int core_busy_begin(struct core *c)
-{
-	int err = 0;
-
-	lock_take(&c->busy_lock);
-	if (c->closing && !(c->ending && pthread_equal(c->closer, pthread_self())))
-		err = -ESHUTDOWN;
-	if (!err)
-		c->busy++;
-	lock_drop(&c->busy_lock);
-	return err;
-}
-
-void core_busy_end(struct core *c)
-{
-	lock_take(&c->busy_lock);
-	if (--c->busy == 0)
-		pthread_cond_broadcast(&c->busy_none);
-	lock_drop(&c->busy_lock);
-}
-
-bool core_is_closing(struct core *c)
-{
-	bool closing;
-
-	lock_take(&c->busy_lock);
-	closing = c->closing;
-	lock_drop(&c->busy_lock);
-	return closing;
-}
-
-static void wait_idle(struct core *c)
-{
-	lock_take(&c->busy_lock);
-	while (c->busy)
-		lock_wait(&c->busy_lock, &c->busy_none);
-	lock_drop(&c->busy_lock);
-}
-
 struct ending_batch {
 	struct session *v[64];
 	size_t n;
@@ -212,14 +197,6 @@ static void collect(struct session *s, void *arg)
 	b->v[b->n++] = s;
 }
 
-static void set_ending(struct core *c, bool ending)
-{
-	lock_take(&c->busy_lock);
-	c->ending = ending;
-	c->closer = pthread_self();
-	lock_drop(&c->busy_lock);
-}
-
 /*
  * The next start would end them too, but what a refused writer has staged is to be found again
  * (P9): the next start can only empty staging/.
@@ -228,7 +205,7 @@ static void end_sessions(struct core *c)
 {
 	bool some = true;
 
-	set_ending(c, true);
+	busy_set_ending(&c->busy, true);
 	while (some) {
 		struct ending_batch b = { .n = 0 };
 
@@ -238,34 +215,30 @@ static void end_sessions(struct core *c)
 			some |= commit_abort(c, b.v[i], NULL, NULL) == 0;
 			session_put(b.v[i]);
 		}
-		wait_idle(c);
+		busy_wait_none(&c->busy);
 	}
-	set_ending(c, false);
+	busy_set_ending(&c->busy, false);
 }
 
 void core_shutdown(struct core *c)
 {
-	bool again;
+	bool again = busy_close(&c->busy);
 
-	lock_take(&c->busy_lock);
-	again = c->closing;
-	c->closing = true;
-	lock_drop(&c->busy_lock);
 	if (!again) {
 		verify_stop(c);
 		space_stop(c);
 		lease_cancel_all(c);
 	}
-	wait_idle(c);
+	busy_wait_none(&c->busy);
 	if (again)
 		return;
 	owed_wait(&c->owed);
 	end_sessions(c);
 	housekeeper_stop(c);
 	events_end(c);
-	committer_stop(c);
-	notifier_stop(c);
-	pool_stop(c);
+	committer_stop(&c->committer);
+	notifier_stop(&c->notifier);
+	pool_stop(&c->pool);
 }
 
 void core_cut_off(struct core *c)
@@ -275,20 +248,26 @@ void core_cut_off(struct core *c)
 
 void core_free(struct core *c)
 {
-	session_table_clear(c);
+	session_table_fini(c);
 	lease_table_fini(c);
 	event_hub_fini(c);
 	snapshot_list_fini(c);
 	versions_fini(c);
 	verify_fini(c);
+	gc_service_fini(c);
+	space_fini(c);
+	free(c->live_view);
 	pins_fini(&c->regained);
 	pins_fini(&c->pins);
 	owed_fini(&c->owed);
-	gc_service_fini(c);
+	busy_fini(&c->busy);
 	store_close(c->store);
-	pthread_cond_destroy(&c->busy_none);
-	lock_fini(&c->busy_lock);
 	free(c);
+}
+
+void core_pulse_start(struct core *c, const struct core_pulse *p)
+{
+	pulse_start(&c->pulse, p);
 }
 
 void core_set_features(struct core *c, const char *features)
@@ -308,5 +287,5 @@ int core_statvfs(struct core *c, struct statvfs *out)
 
 struct view *core_live_view(struct core *c)
 {
-	return &c->live;
+	return c->live_view;
 }

@@ -8,44 +8,16 @@
 #define FENCE_CORE_CORE_H
 
 #include "base/errmsg.h"
+#include "core/service/kernel_hooks.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/statvfs.h>
 
 struct core;
+struct core_pulse;
 struct store;
 struct view;
-
-/*
- * Called from core's notifier thread only (but flush_file), no lock held, never from a request
- * handler. They return when the kernel has dropped what it cached. Errors (name not cached,
- * unmounted) are the callee's to ignore.
- */
-struct kernel_hooks {
-	void *arg;
-	/*
-	 * The dentry `name`, positive or negative, below directory @dir (a store id) in every view
-	 * whose inode for @dir is known.
-	 */
-	void (*drop_name)(void *arg, int64_t dir, const char *name);
-	/* Attributes (and listing) of directory @dir in every view. */
-	void (*drop_dir)(void *arg, int64_t dir);
-	/* `.fence/sessions/ID` is gone (ended). */
-	void (*drop_session)(void *arg, const char *id);
-	/*
-	 * What programs have stored in mapped pages of file @id of session @v is written back to
-	 * us, by requests that come before this returns. From a pool thread.
-	 */
-	void (*flush_file)(void *arg, const struct view *v, int64_t id);
-};
-
-struct core_options {
-	const char *mountpoint; /* borrowed for the life of core; for hello and messages */
-	const char *
-		features; /* comma-separated, for hello; borrowed, may be changed by core_set_features() */
-	int64_t session_ttl_ns; /* of keep=1 sessions without ttl=; 0: one hour */
-};
 
 /* Takes ownership of @store on success. */
 int core_start(struct store *store, const struct core_options *opt,
@@ -60,6 +32,8 @@ void core_shutdown(struct core *c);
  * replies have been read.
  */
 void core_cut_off(struct core *c);
+/* Once, when the mount answers. */
+void core_pulse_start(struct core *c, const struct core_pulse *p);
 /* After the last request was answered: closes the store. */
 void core_free(struct core *c);
 void core_set_features(struct core *c, const char *features);

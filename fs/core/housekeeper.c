@@ -9,13 +9,24 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "core/publish/commit.h"
+#include "core/lease/lease_table.h"
 #include "core/session/session_impl.h"
+#include "core/upkeep/generation_job.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #define TICK_NS INT64_C(250000000)
 #define AT_ONCE 64
+
+struct housekeeper {
+	struct core *c;
+	pthread_t thread;
+	struct lock lock; /* guards stop, with its condition */
+	pthread_cond_t wake;
+	bool stop;
+	struct generation_clock generation; /* its own */
+};
 
 struct expired {
 	struct session *v[AT_ONCE];
@@ -51,8 +62,8 @@ static int64_t next_tick(struct core *c)
 {
 	int64_t due = lease_tick(c);
 
-	if (pulse_due(c) < due)
-		due = pulse_due(c);
+	if (pulse_due(&c->pulse) < due)
+		due = pulse_due(&c->pulse);
 	due -= io_boot_ns();
 	if (due > TICK_NS)
 		return TICK_NS;
@@ -69,46 +80,58 @@ static long long monotonic_ns(void)
 
 static void *housekeeper_main(void *arg)
 {
-	struct core *c = arg;
+	struct housekeeper *h = arg;
 	int64_t wait = TICK_NS;
 
 	pthread_setname_np(pthread_self(), "housekeeper");
-	lock_take(&c->housekeeper_lock);
-	while (!c->housekeeper_stop) {
-		lock_wait_until(&c->housekeeper_lock, &c->housekeeper_wake, monotonic_ns() + wait);
-		if (c->housekeeper_stop)
+	lock_take(&h->lock);
+	while (!h->stop) {
+		lock_wait_until(&h->lock, &h->wake, monotonic_ns() + wait);
+		if (h->stop)
 			break;
-		lock_drop(&c->housekeeper_lock);
-		expire(c);
-		generation_tick(c);
-		pulse_tick(c);
-		wait = next_tick(c);
-		lock_take(&c->housekeeper_lock);
+		lock_drop(&h->lock);
+		expire(h->c);
+		generation_tick(h->c, &h->generation);
+		pulse_tick(&h->c->pulse);
+		wait = next_tick(h->c);
+		lock_take(&h->lock);
 	}
-	lock_drop(&c->housekeeper_lock);
+	lock_drop(&h->lock);
 	return NULL;
 }
 
 int housekeeper_start(struct core *c)
 {
+	struct housekeeper *h = calloc(1, sizeof(*h));
 	int err;
 
-	lock_init(&c->housekeeper_lock, LOCK_QUEUE);
-	lock_cond_init(&c->housekeeper_wake);
-	err = pthread_create(&c->housekeeper, NULL, housekeeper_main, c);
-	c->housekeeper_runs = !err;
+	if (!h)
+		return -ENOMEM;
+	h->c = c;
+	h->generation.due = io_boot_ns() + INT64_C(60000000000); /* it has just been raised */
+	lock_init(&h->lock, LOCK_QUEUE);
+	lock_cond_init(&h->wake);
+	err = pthread_create(&h->thread, NULL, housekeeper_main, h);
+	if (err)
+		free(h);
+	else
+		c->housekeeper = h;
 	return -err;
 }
 
 void housekeeper_stop(struct core *c)
 {
-	if (!c->housekeeper_runs)
+	struct housekeeper *h = c->housekeeper;
+
+	if (!h)
 		return;
-	lock_take(&c->housekeeper_lock);
-	c->housekeeper_stop = true;
-	pthread_cond_signal(&c->housekeeper_wake);
-	lock_drop(&c->housekeeper_lock);
-	pthread_join(c->housekeeper, NULL);
-	pthread_cond_destroy(&c->housekeeper_wake);
-	lock_fini(&c->housekeeper_lock);
+	lock_take(&h->lock);
+	h->stop = true;
+	pthread_cond_signal(&h->wake);
+	lock_drop(&h->lock);
+	pthread_join(h->thread, NULL);
+	pthread_cond_destroy(&h->wake);
+	lock_fini(&h->lock);
+	c->housekeeper = NULL;
+	free(h);
 }

@@ -12,6 +12,7 @@
  * are collected under the lock and called after it.
  */
 #include "core/ctl/ctl_impl.h"
+#include "core/lease/lease_table.h"
 
 #include "base/log.h"
 #include "core/publish/commit.h"

@@ -29,12 +29,11 @@ static struct claim *claim_of(struct job *j)
 	return (struct claim *)(void *)j;
 }
 
-static int claim_apply(struct core *c, struct db *db, struct job *j)
+static int claim_apply(struct job *j, struct db *db)
 {
 	struct claim *m = claim_of(j);
 	int err;
 
-	(void)c;
 	memset(&m->refusal, 0, sizeof(m->refusal));
 	m->now = io_now_ns();
 	err = fence_claim(db, m->path, m->token, m->owner, m->now, &m->refusal);
@@ -43,7 +42,7 @@ static int claim_apply(struct core *c, struct db *db, struct job *j)
 	return err ? err : record_claim(db, m->path, m->token, m->owner, m->call->ctl->who.uid, "");
 }
 
-static int claim_record(struct core *c, struct db *db, struct job *j)
+static int claim_record(struct job *j, struct db *db)
 {
 	struct claim *m = claim_of(j);
 	struct refused_write w = {
@@ -55,21 +54,22 @@ static int claim_record(struct core *c, struct db *db, struct job *j)
 		.uid = m->call->ctl->who.uid,
 	};
 
-	(void)c;
 	return m->refusal.err ? refuse_record_plain(db, &w) : 0;
 }
 
-static void claim_durable(struct core *c, struct job *j)
+static void claim_durable(struct job *j)
 {
 	struct claim *m = claim_of(j);
+	struct core *c = m->call->ctl->c;
 
 	if (!j->err)
 		session_table_claimed(c, m->path, m->token, m->owner, m->now);
 }
 
-static void claim_done(struct core *c, struct job *j)
+static void claim_done(struct job *j)
 {
 	struct claim *m = claim_of(j);
+	struct core *c = m->call->ctl->c;
 	struct ctl_call *call = m->call;
 
 	metric_add(&c->metrics.claims[!j->err	     ? CLAIM_ACCEPTED :
@@ -86,7 +86,7 @@ static void claim_done(struct core *c, struct job *j)
 		ctl_call_done(call);
 	}
 	free(m);
-	core_busy_end(c);
+	busy_end(&c->busy);
 }
 
 static const struct job_ops claim_job = {
@@ -137,7 +137,7 @@ static void submit(struct ctl_call *call, const struct job_ops *ops,
 		err = claim_parse(call, m, &error);
 	if (!err)
 		err = allowed(call, m, &error);
-	if (!err && (err = core_busy_begin(c)) < 0)
+	if (!err && (err = busy_begin(&c->busy)) < 0)
 		ctl_error_set(&error, err, NULL, NULL, "the file system is being unmounted");
 	if (err < 0) {
 		free(m);
@@ -146,7 +146,7 @@ static void submit(struct ctl_call *call, const struct job_ops *ops,
 	}
 	m->call = call;
 	m->job.ops = ops;
-	committer_submit(c, &m->job);
+	committer_submit(&c->committer, &m->job);
 }
 
 static int claim_allowed(struct ctl_call *call, struct claim *m, struct ctl_error *error)
@@ -165,7 +165,7 @@ void ctl_claim(struct ctl_call *call)
 	submit(call, &claim_job, claim_allowed);
 }
 
-static int reset_apply(struct core *c, struct db *db, struct job *j)
+static int reset_apply(struct job *j, struct db *db)
 {
 	struct claim *m = claim_of(j);
 	struct refused_write w = {
@@ -177,7 +177,6 @@ static int reset_apply(struct core *c, struct db *db, struct job *j)
 	};
 	int err;
 
-	(void)c;
 	m->now = io_now_ns();
 	memset(&m->refusal, 0, sizeof(m->refusal));
 	err = fence_reset(db, m->path, m->token, m->owner, m->now, &m->before);
@@ -190,9 +189,10 @@ static int reset_apply(struct core *c, struct db *db, struct job *j)
 	return err;
 }
 
-static void reset_done(struct core *c, struct job *j)
+static void reset_done(struct job *j)
 {
 	struct claim *m = claim_of(j);
+	struct core *c = m->call->ctl->c;
 	struct ctl_call *call = m->call;
 
 	if (j->err) {
@@ -212,7 +212,7 @@ static void reset_done(struct core *c, struct job *j)
 		ctl_call_done(call);
 	}
 	free(m);
-	core_busy_end(c);
+	busy_end(&c->busy);
 }
 
 static const struct job_ops reset_job = { .apply = reset_apply,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* gc, policy, and list kind=gc. Core layer. */
 #include "core/ctl/ctl_impl.h"
+#include "core/upkeep/gc_service.h"
 
 #include "store/tree/policy.h"
 #include "store/store.h"
@@ -239,12 +240,11 @@ struct policy_job {
 	struct policy now;
 };
 
-static int policy_apply(struct core *c, struct db *db, struct job *j)
+static int policy_apply(struct job *j, struct db *db)
 {
 	struct policy_job *m = (struct policy_job *)(void *)j;
 	int err = policy_get(db, &m->now);
 
-	(void)c;
 	for (int k = 0; k < RETAIN_KINDS; k++)
 		if (m->has[k])
 			m->now.keep.count[k] = m->given.keep.count[k];
@@ -267,9 +267,10 @@ static void reply_policy(struct ctl_reply *r, const struct policy *p)
 		reply_int(r, POLICY_MAX_SIZE, p->max_size);
 }
 
-static void policy_done(struct core *c, struct job *j)
+static void policy_done(struct job *j)
 {
 	struct policy_job *m = (struct policy_job *)(void *)j;
+	struct core *c = m->call->ctl->c;
 
 	if (j->err) {
 		ctl_call_database_error(m->call, j->err);
@@ -278,7 +279,7 @@ static void policy_done(struct core *c, struct job *j)
 		ctl_call_done(m->call);
 	}
 	free(m);
-	core_busy_end(c);
+	busy_end(&c->busy);
 }
 
 static const struct job_ops policy_ops = { .apply = policy_apply, .done = policy_done };
@@ -325,7 +326,7 @@ void ctl_policy(struct ctl_call *call)
 	m = calloc(1, sizeof(*m));
 	err = m ? parse_policy(call, m, &error) :
 		  ctl_error_set(&error, ENOMEM, NULL, NULL, "out of memory");
-	if (!err && core_busy_begin(call->ctl->c) < 0)
+	if (!err && busy_begin(&call->ctl->c->busy) < 0)
 		err = ctl_error_set(&error, ESHUTDOWN, NULL, NULL,
 				    "the file system is being unmounted");
 	if (err < 0) {
@@ -333,5 +334,5 @@ void ctl_policy(struct ctl_call *call)
 		ctl_call_error(call, &error);
 		return;
 	}
-	committer_submit(call->ctl->c, &m->job);
+	committer_submit(&call->ctl->c->committer, &m->job);
 }

@@ -123,7 +123,7 @@ void ctl_detach_all(struct ctl *ctl);
 /* Verbs with files of their own. */
 void ctl_claim(struct ctl_call *call);
 void ctl_reset(struct ctl_call *call);
-void ctl_damaged(struct ctl_call *call); /* trust.c */
+void ctl_damaged(struct ctl_call *call);
 void ctl_open_session(struct ctl_call *call);
 void ctl_expect(struct ctl_call *call);
 void ctl_commit(struct ctl_call *call);

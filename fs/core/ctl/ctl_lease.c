@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* acquire, renew, release. Core layer. */
 #include "core/ctl/ctl_impl.h"
+#include "core/lease/lease_table.h"
 
 #include "core/access/permission.h"
 #include "store/fence/fence.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* stat and list. Core layer. */
 #include "core/ctl/ctl_impl.h"
+#include "core/lease/lease_table.h"
 
 #include "base/io.h"
 #include "core/access/past_mode.h"

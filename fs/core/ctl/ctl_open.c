@@ -30,7 +30,7 @@ static struct opening *opening_of(struct job *j)
 	return (struct opening *)(void *)j;
 }
 
-static int open_apply(struct core *c, struct db *db, struct job *j)
+static int open_apply(struct job *j, struct db *db)
 {
 	struct opening *m = opening_of(j);
 	struct session *s = m->s;
@@ -38,7 +38,6 @@ static int open_apply(struct core *c, struct db *db, struct job *j)
 	struct fence_row held, beneath;
 	int err;
 
-	(void)c;
 	memset(&m->refusal, 0, sizeof(m->refusal));
 	m->now = io_now_ns();
 	/* The claim is a promise (P1); a session is none, since no crash leaves one open. */
@@ -67,7 +66,7 @@ static int open_apply(struct core *c, struct db *db, struct job *j)
 	return err ? err : record_claim(db, s->path, s->token, s->owner, s->who->uid, "open");
 }
 
-static int open_record(struct core *c, struct db *db, struct job *j)
+static int open_record(struct job *j, struct db *db)
 {
 	struct opening *m = opening_of(j);
 	struct refused_write w = {
@@ -79,7 +78,6 @@ static int open_record(struct core *c, struct db *db, struct job *j)
 		.uid = m->s->who->uid,
 	};
 
-	(void)c;
 	return m->refusal.err ? refuse_record_plain(db, &w) : 0;
 }
 
@@ -88,9 +86,10 @@ static int open_record(struct core *c, struct db *db, struct job *j)
  * their order). The older sessions that exclusive=1 replaces are told here, on the committer's
  * thread: their commits are checked on this thread too.
  */
-static void open_durable(struct core *c, struct job *j)
+static void open_durable(struct job *j)
 {
 	struct opening *m = opening_of(j);
+	struct core *c = m->call->ctl->c;
 	struct session *s = m->s;
 
 	if (j->err)
@@ -120,9 +119,10 @@ static void reply_session(struct ctl_reply *r, const struct session *s)
 	reply_int(r, "token", s->token);
 }
 
-static void open_done(struct core *c, struct job *j)
+static void open_done(struct job *j)
 {
 	struct opening *m = opening_of(j);
+	struct core *c = m->call->ctl->c;
 	struct ctl_call *call = m->call;
 	int err = j->err;
 
@@ -145,7 +145,7 @@ static void open_done(struct core *c, struct job *j)
 	}
 	session_put(m->s);
 	free(m);
-	core_busy_end(c);
+	busy_end(&c->busy);
 }
 
 static const struct job_ops open_job = {
@@ -263,7 +263,7 @@ void ctl_open_session(struct ctl_call *call)
 		err = open_check(c, &call->ctl->who, &a, &error);
 	if (!err && (err = opening_new(call, &a, &m)) < 0)
 		ctl_error_set(&error, err, NULL, NULL, "out of memory");
-	if (!err && (err = core_busy_begin(c)) < 0) {
+	if (!err && (err = busy_begin(&c->busy)) < 0) {
 		ctl_error_set(&error, err, NULL, NULL, "the file system is being unmounted");
 		session_put(m->s);
 		free(m);
@@ -271,5 +271,5 @@ void ctl_open_session(struct ctl_call *call)
 	if (err < 0)
 		ctl_call_error(call, &error);
 	else
-		committer_submit(c, &m->job);
+		committer_submit(&c->committer, &m->job);
 }

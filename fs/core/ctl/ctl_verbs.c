@@ -189,7 +189,7 @@ void ctl_hello(struct ctl_call *call)
 	reply_str(&call->reply, "fencefs", version());
 	reply_int(&call->reply, "proto", 1);
 	reply_str(&call->reply, "store", store_uuid(c->store));
-	reply_int(&call->reply, "revision", atomic_load(&c->live_rev));
+	reply_int(&call->reply, "revision", atomic_load(&c->live.rev));
 	reply_str(&call->reply, "mount", c->opt.mountpoint);
 	reply_str(&call->reply, "features", atomic_load(&c->features));
 	ctl_call_done(call);

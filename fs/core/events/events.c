@@ -8,15 +8,26 @@
  */
 #include "core/events/events.h"
 
-#include "core/core_impl.h"
+#include "core/events/events_impl.h"
+#include "core/service/core_impl.h"
 #include "core/access/permission.h"
 #include "store/tree/event.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct event_hub {
+	struct core *c;
+	struct lock lock; /* guards the list and all readers */
+	struct event_reader *first;
+	int waiting; /* readers that read or poll */
+	bool kicked; /* the check below is queued */
+	struct work check;
+};
 
 struct event_reader {
 	struct event_reader *next;
@@ -38,15 +49,20 @@ struct lines {
 	int64_t at; /* the reader's place after them */
 };
 
-void event_hub_init(struct core *c)
+int event_hub_init(struct core *c)
 {
-	lock_init(&c->events.lock, LOCK_SESSIONS);
-	c->events.first = NULL;
+	c->events = calloc(1, sizeof(*c->events));
+	if (!c->events)
+		return -ENOMEM;
+	c->events->c = c;
+	lock_init(&c->events->lock, LOCK_SESSIONS);
+	return 0;
 }
 
 void event_hub_fini(struct core *c)
 {
-	lock_fini(&c->events.lock);
+	lock_fini(&c->events->lock);
+	free(c->events);
 }
 
 static int append(struct lines *l, char *line, size_t len, size_t max)
@@ -170,10 +186,10 @@ int events_open(struct core *c, const struct caller *who, struct event_reader **
 	}
 	r->c = c;
 	r->who = *who;
-	lock_take(&c->events.lock);
-	r->next = c->events.first;
-	c->events.first = r;
-	lock_drop(&c->events.lock);
+	lock_take(&c->events->lock);
+	r->next = c->events->first;
+	c->events->first = r;
+	lock_drop(&c->events->lock);
 	*out = r;
 	return 0;
 }
@@ -214,10 +230,10 @@ int events_seek(struct event_reader *r, const void *buf, size_t len)
 	core_read_end(r->c, db);
 	if (err < 0)
 		return err;
-	lock_take(&r->c->events.lock);
+	lock_take(&r->c->events->lock);
 	r->at = at;
 	r->missed = missed;
-	lock_drop(&r->c->events.lock);
+	lock_drop(&r->c->events->lock);
 	events_kick(r->c);
 	return 0;
 }
@@ -227,18 +243,18 @@ void events_read(struct event_reader *r, size_t max, events_read_fn done, void *
 	struct lines l = { 0 };
 	int err;
 
-	lock_take(&r->c->events.lock);
+	lock_take(&r->c->events->lock);
 	err = r->reading ? -EBUSY : fill(r, max, &l);
-	if (!err && !l.len && !core_is_closing(r->c)) {
+	if (!err && !l.len && !busy_is_closing(&r->c->busy)) {
 		r->reading = true;
-		r->c->events.waiting++;
+		r->c->events->waiting++;
 		r->max = max;
 		r->done = done;
 		r->arg = arg;
-		lock_drop(&r->c->events.lock);
+		lock_drop(&r->c->events->lock);
 		return;
 	}
-	lock_drop(&r->c->events.lock);
+	lock_drop(&r->c->events->lock);
 	done(arg, err, l.s, l.len);
 	free(l.s);
 }
@@ -287,7 +303,7 @@ static void check_reader(struct event_reader *r, bool end, struct told **list)
 		err = fill(r, r->max, &l);
 		if (err || l.len || end) {
 			r->reading = false;
-			r->c->events.waiting--;
+			r->c->events->waiting--;
 			add_told(list,
 				 (struct told){
 					 .done = r->done, .arg = r->arg, .err = err, .lines = l });
@@ -296,7 +312,7 @@ static void check_reader(struct event_reader *r, bool end, struct told **list)
 	if (r->wake) { /* spurious wakes are allowed: the poller asks again */
 		add_told(list, (struct told){ .wake = r->wake, .arg = r->wake_arg });
 		r->wake = NULL;
-		r->c->events.waiting--;
+		r->c->events->waiting--;
 	}
 }
 
@@ -304,25 +320,28 @@ static void check_all(struct core *c, bool end)
 {
 	struct told *list = NULL;
 
-	lock_take(&c->events.lock);
-	for (struct event_reader *r = c->events.first; r; r = r->next)
+	lock_take(&c->events->lock);
+	for (struct event_reader *r = c->events->first; r; r = r->next)
 		check_reader(r, end, &list);
-	lock_drop(&c->events.lock);
+	lock_drop(&c->events->lock);
 	tell(list);
 }
 
-static void run_check(struct core *c, struct work *w)
+static void run_check(struct work *w)
 {
-	(void)w; /* part of the hub */
-	lock_take(&c->events.lock);
-	c->events.kicked = false;
-	lock_drop(&c->events.lock);
+	struct event_hub *hub =
+		(struct event_hub *)(void *)((char *)w - offsetof(struct event_hub, check));
+	struct core *c = hub->c;
+
+	lock_take(&c->events->lock);
+	c->events->kicked = false;
+	lock_drop(&c->events->lock);
 	check_all(c, false);
 }
 
 void events_kick(struct core *c)
 {
-	struct event_hub *hub = &c->events;
+	struct event_hub *hub = c->events;
 	bool go;
 
 	lock_take(&hub->lock);
@@ -333,7 +352,7 @@ void events_kick(struct core *c)
 	}
 	lock_drop(&hub->lock);
 	if (go)
-		pool_submit(c, &hub->check);
+		pool_submit(&c->pool, &hub->check);
 }
 
 void events_end(struct core *c)
@@ -345,13 +364,13 @@ void events_interrupt(struct event_reader *r, void *arg)
 {
 	events_read_fn done = NULL;
 
-	lock_take(&r->c->events.lock);
+	lock_take(&r->c->events->lock);
 	if (r->reading && r->arg == arg) {
 		r->reading = false;
-		r->c->events.waiting--;
+		r->c->events->waiting--;
 		done = r->done;
 	}
-	lock_drop(&r->c->events.lock);
+	lock_drop(&r->c->events->lock);
 	if (done)
 		done(arg, -EINTR, NULL, 0);
 }
@@ -380,7 +399,7 @@ bool events_poll(struct event_reader *r, void (*wake)(void *arg), void *arg)
 	int64_t rev;
 	bool ready = true;
 
-	lock_take(&r->c->events.lock);
+	lock_take(&r->c->events->lock);
 	if (core_read_begin(r->c, &db, &rev) == 0) {
 		ready = r->missed || has_line(r, db, rev);
 		core_read_end(r->c, db);
@@ -389,8 +408,8 @@ bool events_poll(struct event_reader *r, void (*wake)(void *arg), void *arg)
 	old_arg = r->wake_arg;
 	r->wake = ready ? NULL : wake;
 	r->wake_arg = arg;
-	r->c->events.waiting += (r->wake != NULL) - (old != NULL);
-	lock_drop(&r->c->events.lock);
+	r->c->events->waiting += (r->wake != NULL) - (old != NULL);
+	lock_drop(&r->c->events->lock);
 	if (old)
 		old(old_arg);
 	return ready;
@@ -399,7 +418,7 @@ bool events_poll(struct event_reader *r, void (*wake)(void *arg), void *arg)
 void events_close(struct event_reader *r)
 {
 	struct event_reader **at;
-	struct event_hub *hub = &r->c->events;
+	struct event_hub *hub = r->c->events;
 
 	lock_take(&hub->lock);
 	for (at = &hub->first; *at != r; at = &(*at)->next)

@@ -3,23 +3,13 @@
 #ifndef FENCE_CORE_EVENTS_EVENTS_IMPL_H
 #define FENCE_CORE_EVENTS_EVENTS_IMPL_H
 
-#include "base/lock.h"
-#include "core/loop/pool.h"
-
 #include <stddef.h>
 
 struct core;
 struct event;
 
-struct event_hub {
-	struct lock lock; /* guards the list and all readers; rank LOCK_SESSIONS */
-	struct event_reader *first;
-	int waiting; /* readers that read or poll */
-	bool kicked; /* the check below is queued */
-	struct work check;
-};
-
-void event_hub_init(struct core *c);
+/* -ENOMEM. */
+int event_hub_init(struct core *c);
 void event_hub_fini(struct core *c);
 /*
  * Something became durable and visible: readers are looked after in the pool, never on the

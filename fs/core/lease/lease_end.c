@@ -10,7 +10,8 @@
 #include <string.h>
 
 struct ending {
-	struct job job;	    /* first */
+	struct job job; /* first */
+	struct core *c;
 	struct ended *list; /* owned */
 	struct lease_info last;
 	lease_done_fn done;
@@ -32,12 +33,11 @@ static int write_one(struct db *db, const struct ended *e)
 	return event_add(db, &ev);
 }
 
-static int ends_apply(struct core *c, struct db *db, struct job *j)
+static int ends_apply(struct job *j, struct db *db)
 {
 	struct ending *m = (struct ending *)(void *)j;
 	int err = 0;
 
-	(void)c;
 	for (struct ended *e = m->list; e && !err; e = e->next)
 		err = write_one(db, e);
 	return err;
@@ -58,15 +58,16 @@ static void free_list(struct ended *list)
  * If it cannot be written the lease is over all the same; after a crash it would hold for one more
  * ttl.
  */
-static void ends_done(struct core *c, struct job *j)
+static void ends_done(struct job *j)
 {
 	struct ending *m = (struct ending *)(void *)j;
+	struct core *c = m->c;
 
 	if (m->done)
 		m->done(m->arg, j->err, &m->last);
 	free_list(m->list);
 	free(m);
-	core_busy_end(c);
+	busy_end(&c->busy);
 }
 
 static const struct job_ops ends_job = { .apply = ends_apply, .done = ends_done };
@@ -91,12 +92,13 @@ int lease_write_ends_locked(struct core *c, struct ended *list, lease_done_fn do
 		return 0;
 	count_ends(c, list);
 	m = calloc(1, sizeof(*m));
-	err = m ? core_busy_begin(c) : -ENOMEM;
+	err = m ? busy_begin(&c->busy) : -ENOMEM;
 	if (err < 0) {
 		free(m);
 		free_list(list);
 		return err;
 	}
+	m->c = c;
 	lease_info_of(list->lease, &m->last);
 	m->job.ops = &ends_job;
 	/*
@@ -107,7 +109,7 @@ int lease_write_ends_locked(struct core *c, struct ended *list, lease_done_fn do
 	m->list = list;
 	m->done = done;
 	m->arg = arg;
-	committer_submit(c, &m->job);
+	committer_submit(&c->committer, &m->job);
 	return 0;
 }
 
@@ -131,6 +133,7 @@ static int match_locked(struct lease_table *t, const char *path, int64_t token, 
  */
 struct retime {
 	struct job job; /* first */
+	struct core *c;
 	char path[FENCE_PATH_MAX + 1];
 	char owner[OWNER_MAX + 1];
 	int64_t token, ttl;
@@ -138,11 +141,10 @@ struct retime {
 	void *arg;
 };
 
-static int retime_apply(struct core *c, struct db *db, struct job *j)
+static int retime_apply(struct job *j, struct db *db)
 {
 	struct retime *m = (struct retime *)(void *)j;
 
-	(void)c;
 	return lease_set(db, m->path, m->token, m->owner, m->ttl, io_now_ns() + m->ttl);
 }
 
@@ -152,8 +154,8 @@ static int extend(struct core *c, const char *path, int64_t token, const char *o
 	struct lease *l;
 	int err;
 
-	lock_take(&c->leases.lock);
-	err = match_locked(&c->leases, path, token, owner, &l);
+	lock_take(&c->leases->lock);
+	err = match_locked(c->leases, path, token, owner, &l);
 	if (!err && ttl)
 		l->ttl = ttl;
 	if (!err) {
@@ -161,13 +163,14 @@ static int extend(struct core *c, const char *path, int64_t token, const char *o
 		lease_info_of(l, out);
 		metric_add(&c->metrics.leases_renewed, 1);
 	}
-	lock_drop(&c->leases.lock);
+	lock_drop(&c->leases->lock);
 	return err;
 }
 
-static void retime_done(struct core *c, struct job *j)
+static void retime_done(struct job *j)
 {
 	struct retime *m = (struct retime *)(void *)j;
+	struct core *c = m->c;
 	struct lease_info info = { 0 };
 	int err = j->err == -ESTALE ? -ETIME : j->err;
 
@@ -175,7 +178,7 @@ static void retime_done(struct core *c, struct job *j)
 		err = extend(c, m->path, m->token, m->owner, m->ttl, &info);
 	m->done(m->arg, err, &info);
 	free(m);
-	core_busy_end(c);
+	busy_end(&c->busy);
 }
 
 static const struct job_ops retime_job = { .apply = retime_apply, .done = retime_done };
@@ -184,12 +187,13 @@ static int retime(struct core *c, const char *path, int64_t token, const char *o
 		  lease_done_fn done, void *arg)
 {
 	struct retime *m = calloc(1, sizeof(*m));
-	int err = m ? core_busy_begin(c) : -ENOMEM;
+	int err = m ? busy_begin(&c->busy) : -ENOMEM;
 
 	if (err < 0) {
 		free(m);
 		return err;
 	}
+	m->c = c;
 	m->job.ops = &retime_job;
 	strcpy(m->path, path);
 	strcpy(m->owner, owner);
@@ -197,7 +201,7 @@ static int retime(struct core *c, const char *path, int64_t token, const char *o
 	m->ttl = ttl;
 	m->done = done;
 	m->arg = arg;
-	committer_submit(c, &m->job);
+	committer_submit(&c->committer, &m->job);
 	return 0;
 }
 
@@ -209,10 +213,10 @@ void lease_renew(struct core *c, const char *path, int64_t token, const char *ow
 	bool changed;
 	int err;
 
-	lock_take(&c->leases.lock);
-	err = match_locked(&c->leases, path, token, owner, &l);
+	lock_take(&c->leases->lock);
+	err = match_locked(c->leases, path, token, owner, &l);
 	changed = !err && ttl && ttl != l->ttl;
-	lock_drop(&c->leases.lock);
+	lock_drop(&c->leases->lock);
 	if (changed)
 		err = retime(c, path, token, owner, ttl, done, arg);
 	else if (!err)
@@ -249,15 +253,15 @@ void lease_release(struct core *c, const char *path, int64_t token, const char *
 	struct ended *list = NULL;
 	int err;
 
-	lock_take(&c->leases.lock);
-	err = release_locked(&c->leases, path, token, owner, force, &list);
+	lock_take(&c->leases->lock);
+	err = release_locked(c->leases, path, token, owner, force, &list);
 	if (!err) {
 		list->by_uid = uid;
 		if (force)
 			tell_force(list, path, owner);
 		err = lease_write_ends_locked(c, list, done, arg);
 	}
-	lock_drop(&c->leases.lock);
+	lock_drop(&c->leases->lock);
 	if (err < 0)
 		done(arg, err, NULL);
 	lease_kick(c);

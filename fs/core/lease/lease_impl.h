@@ -4,13 +4,35 @@
 #define FENCE_CORE_LEASE_LEASE_IMPL_H
 
 #include "core/loop/committer.h"
-#include "core/core_impl.h"
+#include "core/service/core_impl.h"
 #include "core/lease/lease_table.h"
 #include "store/tree/event.h"
+
+#include <bsd/sys/tree.h>
+
+struct lease {
+	RB_ENTRY(lease) by_path;
+	char *path, *owner; /* owned */
+	int64_t token, ttl;
+	int64_t expires;       /* CLOCK_BOOTTIME, ns */
+	uint32_t uid;	       /* UINT32_MAX: not known (granted before the daemon started) */
+	const struct ctl *ctl; /* the conversation it ends with, never dereferenced; NULL: keep=1 */
+};
+RB_HEAD(lease_tree, lease);
+
+struct waiter;
+
+struct lease_table {
+	struct lock lock; /* guards all below */
+	struct lease_tree live;
+	struct waiter *first, **last; /* in the order of coming */
+	unsigned int n_live, n_waiting;
+};
 
 /* One acquire on its way. In the queue until it is granted or given up. */
 struct waiter {
 	struct job job; /* first; its grant */
+	struct core *c;
 	struct waiter *next;
 	char *path, *owner;    /* owned */
 	int64_t ttl, deadline; /* deadline: CLOCK_BOOTTIME ns; 0: does not wait */

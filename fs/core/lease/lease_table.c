@@ -169,10 +169,13 @@ static int load_one(void *arg, const struct lease_row *row)
 
 int lease_table_init(struct core *c)
 {
-	struct lease_table *t = &c->leases;
+	struct lease_table *t = calloc(1, sizeof(*t));
 	struct db *db;
 	int err;
 
+	if (!t)
+		return -ENOMEM;
+	c->leases = t;
 	lock_init(&t->lock, LOCK_SESSIONS);
 	RB_INIT(&t->live);
 	t->last = &t->first;
@@ -186,7 +189,7 @@ int lease_table_init(struct core *c)
 
 void lease_table_fini(struct core *c)
 {
-	struct lease_table *t = &c->leases;
+	struct lease_table *t = c->leases;
 	struct lease *l;
 
 	while ((l = RB_ROOT(&t->live))) {
@@ -194,6 +197,17 @@ void lease_table_fini(struct core *c)
 		lease_free(l);
 	}
 	lock_fini(&t->lock);
+	free(t);
+}
+
+void lease_counts(struct core *c, unsigned int *out_live, unsigned int *out_waiting)
+{
+	struct lease_table *t = c->leases;
+
+	lock_take(&t->lock);
+	*out_live = t->n_live;
+	*out_waiting = t->n_waiting;
+	lock_drop(&t->lock);
 }
 
 static unsigned int waiters_against(const struct lease_table *t, const char *path)
@@ -207,7 +221,7 @@ static unsigned int waiters_against(const struct lease_table *t, const char *pat
 
 bool lease_covering(struct core *c, const char *path, struct lease_info *out)
 {
-	struct lease_table *t = &c->leases;
+	struct lease_table *t = c->leases;
 	struct lease *l;
 
 	lock_take(&t->lock);
@@ -222,7 +236,7 @@ bool lease_covering(struct core *c, const char *path, struct lease_info *out)
 
 bool lease_next(struct core *c, const char *after, struct lease_info *out)
 {
-	struct lease_table *t = &c->leases;
+	struct lease_table *t = c->leases;
 	struct lease key = { .path = (char *)(uintptr_t)after }, *l;
 	int64_t now = io_boot_ns();
 
@@ -240,7 +254,7 @@ bool lease_next(struct core *c, const char *after, struct lease_info *out)
 
 bool lease_held_by(struct core *c, const struct ctl *ctl, const char *path, struct lease_info *out)
 {
-	struct lease_table *t = &c->leases;
+	struct lease_table *t = c->leases;
 	struct lease *l;
 	bool held;
 
@@ -255,7 +269,7 @@ bool lease_held_by(struct core *c, const struct ctl *ctl, const char *path, stru
 
 void lease_claimed(struct core *c, const char *path, int64_t token, const char *owner)
 {
-	struct lease_table *t = &c->leases;
+	struct lease_table *t = c->leases;
 	struct ended *list = NULL;
 	struct lease *l;
 

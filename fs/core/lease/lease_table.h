@@ -11,33 +11,12 @@
 #ifndef FENCE_CORE_LEASE_LEASE_TABLE_H
 #define FENCE_CORE_LEASE_LEASE_TABLE_H
 
-#include "base/lock.h"
 #include "store/fence/lease_row.h"
 
-#include <bsd/sys/tree.h>
 #include <stdbool.h>
 
 struct core;
 struct ctl;
-
-struct lease {
-	RB_ENTRY(lease) by_path;
-	char *path, *owner; /* owned */
-	int64_t token, ttl;
-	int64_t expires;       /* CLOCK_BOOTTIME, ns */
-	uint32_t uid;	       /* UINT32_MAX: not known (granted before the daemon started) */
-	const struct ctl *ctl; /* the conversation it ends with, never dereferenced; NULL: keep=1 */
-};
-RB_HEAD(lease_tree, lease);
-
-struct waiter;
-
-struct lease_table {
-	struct lock lock; /* guards all below; rank LOCK_SESSIONS is not held with it */
-	struct lease_tree live;
-	struct waiter *first, **last; /* in the order of coming */
-	unsigned int n_live, n_waiting;
-};
 
 /* A copy of a lease, for replies. */
 struct lease_info {
@@ -51,6 +30,7 @@ struct lease_info {
 
 int lease_table_init(struct core *c);
 void lease_table_fini(struct core *c);
+void lease_counts(struct core *c, unsigned int *out_live, unsigned int *out_waiting);
 
 struct acquire_args {
 	const char *path, *owner; /* copied */

@@ -7,6 +7,7 @@
  * second look. Nothing else puts leases into the table.
  */
 #include "core/lease/lease_impl.h"
+#include "core/session/session_table.h"
 
 #include "base/io.h"
 #include "store/fence/fence.h"
@@ -34,7 +35,7 @@ static void unlink_locked(struct lease_table *t, struct waiter *w)
 	t->n_waiting--;
 }
 
-static int grant_apply(struct core *c, struct db *db, struct job *j)
+static int grant_apply(struct job *j, struct db *db)
 {
 	struct waiter *w = (struct waiter *)(void *)j;
 	struct event e = { .kind = EVENT_GRANT, .uid = w->uid, .highest = -1, .n = w->ttl };
@@ -42,7 +43,6 @@ static int grant_apply(struct core *c, struct db *db, struct job *j)
 	int64_t now = io_now_ns();
 	int err = r ? lease_issue_token(db, w->path, &w->token) : -ENOMEM;
 
-	(void)c;
 	if (!err)
 		err = fence_claim(db, w->path, w->token, w->owner, now, r);
 	free(r);
@@ -77,10 +77,11 @@ static struct lease *lease_of(const struct waiter *w)
 }
 
 /* The lease begins to run here, not when it was asked for. */
-static void grant_durable(struct core *c, struct job *j)
+static void grant_durable(struct job *j)
 {
 	struct waiter *w = (struct waiter *)(void *)j;
-	struct lease_table *t = &c->leases;
+	struct core *c = w->c;
+	struct lease_table *t = c->leases;
 	struct lease *l;
 
 	if (j->err)
@@ -101,7 +102,7 @@ static void grant_durable(struct core *c, struct job *j)
 
 static void let_go(struct core *c, const struct waiter *w)
 {
-	struct lease_table *t = &c->leases;
+	struct lease_table *t = c->leases;
 	struct ended *list = NULL;
 	struct lease *l;
 
@@ -113,19 +114,20 @@ static void let_go(struct core *c, const struct waiter *w)
 	lock_drop(&t->lock);
 }
 
-static void grant_done(struct core *c, struct job *j)
+static void grant_done(struct job *j)
 {
 	struct waiter *w = (struct waiter *)(void *)j;
+	struct core *c = w->c;
 	struct lease_info info = {
 		.token = w->token, .ttl = w->ttl, .remaining = w->ttl, .keep = w->keep
 	};
 	bool canceled;
 
-	lock_take(&c->leases.lock);
+	lock_take(&c->leases->lock);
 	if (j->err && j->err != -ENOMEM)
-		unlink_locked(&c->leases, w);
+		unlink_locked(c->leases, w);
 	canceled = w->canceled;
-	lock_drop(&c->leases.lock);
+	lock_drop(&c->leases->lock);
 	strcpy(info.path, w->path);
 	strcpy(info.owner, w->owner);
 	if (canceled && !j->err)
@@ -133,7 +135,7 @@ static void grant_done(struct core *c, struct job *j)
 	w->done(w->arg, canceled ? -ECANCELED : j->err, &info);
 	waiter_free(w);
 	lease_kick(c);
-	core_busy_end(c);
+	busy_end(&c->busy);
 }
 
 static const struct job_ops grant_job = {
@@ -185,22 +187,22 @@ static void answer_given_up(struct core *c, struct waiter *list)
 		struct lease_info info;
 
 		list = w->next;
-		lock_take(&c->leases.lock);
-		holder_of(&c->leases, w, &info);
-		lock_drop(&c->leases.lock);
+		lock_take(&c->leases->lock);
+		holder_of(c->leases, w, &info);
+		lock_drop(&c->leases->lock);
 		w->done(w->arg,
 			w->canceled ? -ECANCELED :
 			w->deadline ? -ETIMEDOUT :
 				      -EBUSY,
 			&info);
 		waiter_free(w);
-		core_busy_end(c);
+		busy_end(&c->busy);
 	}
 }
 
 void lease_kick(struct core *c)
 {
-	struct lease_table *t = &c->leases;
+	struct lease_table *t = c->leases;
 	struct waiter *given_up, *w;
 	struct ended *expired = NULL;
 
@@ -212,7 +214,7 @@ void lease_kick(struct core *c)
 			continue;
 		w->granting = true;
 		w->job.ops = &grant_job;
-		committer_submit(c, &w->job);
+		committer_submit(&c->committer, &w->job);
 	}
 	given_up = take_given_up(t);
 	lock_drop(&t->lock);
@@ -244,7 +246,7 @@ void lease_acquire(struct core *c, const struct acquire_args *a, acquire_done_fn
 {
 	static const struct lease_info none;
 	struct waiter *w = waiter_new(a);
-	int err = w ? core_busy_begin(c) : -ENOMEM;
+	int err = w ? busy_begin(&c->busy) : -ENOMEM;
 
 	if (err < 0) {
 		if (w)
@@ -252,23 +254,24 @@ void lease_acquire(struct core *c, const struct acquire_args *a, acquire_done_fn
 		done(arg, err, &none);
 		return;
 	}
+	w->c = c;
 	w->done = done;
 	w->arg = arg;
-	lock_take(&c->leases.lock);
-	*c->leases.last = w;
-	c->leases.last = &w->next;
-	c->leases.n_waiting++;
-	lock_drop(&c->leases.lock);
+	lock_take(&c->leases->lock);
+	*c->leases->last = w;
+	c->leases->last = &w->next;
+	c->leases->n_waiting++;
+	lock_drop(&c->leases->lock);
 	lease_kick(c);
 }
 
 static void cancel_where(struct core *c, const struct ctl *ctl)
 {
-	lock_take(&c->leases.lock);
-	for (struct waiter *w = c->leases.first; w; w = w->next)
+	lock_take(&c->leases->lock);
+	for (struct waiter *w = c->leases->first; w; w = w->next)
 		if (!ctl || w->ctl == ctl)
 			w->canceled = true;
-	lock_drop(&c->leases.lock);
+	lock_drop(&c->leases->lock);
 }
 
 void lease_cancel_all(struct core *c)
@@ -293,17 +296,17 @@ void lease_conversation_ended(struct core *c, const struct ctl *ctl)
 	struct ended *list = NULL;
 
 	cancel_where(c, ctl);
-	lock_take(&c->leases.lock);
-	while (end_conversation_locked(&c->leases, ctl, &list))
+	lock_take(&c->leases->lock);
+	while (end_conversation_locked(c->leases, ctl, &list))
 		;
 	lease_write_ends_locked(c, list, NULL, NULL);
-	lock_drop(&c->leases.lock);
+	lock_drop(&c->leases->lock);
 	lease_kick(c);
 }
 
 int64_t lease_tick(struct core *c)
 {
-	struct lease_table *t = &c->leases;
+	struct lease_table *t = c->leases;
 	int64_t next = INT64_MAX;
 
 	lease_kick(c);

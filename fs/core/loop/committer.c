@@ -11,11 +11,13 @@
  *   - A COMMIT that fails for anything but a full disk leaves the outcome unknown: jobs get
  *     EREMOTEIO, the store turns sticky read-only, and nothing that a job sealed is deleted.
  */
-#include "core/core_impl.h"
+#include "core/loop/committer.h"
 
 #include "base/errname.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "core/loop/notifier.h"
+#include "core/meter/metrics_impl.h"
 #include "store/store.h"
 #include "store/sqlite/txn.h"
 
@@ -28,7 +30,7 @@ static bool is_fatal(struct db *db, int err)
 	return err < 0 && !txn_is_active(db);
 }
 
-static int record_undone(struct core *c, struct db *db, struct job *j)
+static int record_undone(struct db *db, struct job *j)
 {
 	int err;
 
@@ -37,7 +39,7 @@ static int record_undone(struct core *c, struct db *db, struct job *j)
 	err = txn_savepoint(db);
 	if (err < 0)
 		return err;
-	err = j->ops->record(c, db, j);
+	err = j->ops->record(j, db);
 	if (err < 0) {
 		if (is_fatal(db, err))
 			return err;
@@ -48,7 +50,7 @@ static int record_undone(struct core *c, struct db *db, struct job *j)
 }
 
 /* 0, or the error that ended the whole transaction. */
-static int apply_one(struct core *c, struct db *db, struct job *j)
+static int apply_one(struct db *db, struct job *j)
 {
 	int err = txn_savepoint(db);
 
@@ -57,7 +59,7 @@ static int apply_one(struct core *c, struct db *db, struct job *j)
 	j->revision = 0;
 	j->moved_dirs = false;
 	j->needs_sync = false;
-	j->err = j->ops->apply(c, db, j);
+	j->err = j->ops->apply(j, db);
 	if (!j->err)
 		return txn_release(db);
 	if (is_fatal(db, j->err))
@@ -65,7 +67,7 @@ static int apply_one(struct core *c, struct db *db, struct job *j)
 	j->revision = 0;
 	err = txn_rollback_to(db);
 	if (!err)
-		err = record_undone(c, db, j);
+		err = record_undone(db, j);
 	return err;
 }
 
@@ -83,7 +85,7 @@ static bool need_sync(const struct job *jobs)
 	return jobs != NULL;
 }
 
-static int apply_all(struct core *c, struct db *db, struct job *jobs, bool sync)
+static int apply_all(struct db *db, struct job *jobs, bool sync)
 {
 	int err = txn_set_sync(db, sync);
 
@@ -93,7 +95,7 @@ static int apply_all(struct core *c, struct db *db, struct job *jobs, bool sync)
 	if (err < 0)
 		return err;
 	for (struct job *j = jobs; j && !err; j = j->next)
-		err = apply_one(c, db, j);
+		err = apply_one(db, j);
 	if (err < 0)
 		txn_rollback(db);
 	return err;
@@ -103,20 +105,20 @@ static int apply_all(struct core *c, struct db *db, struct job *jobs, bool sync)
  * All of them, in a transaction that is still open. How it is to reach the disk must be said before
  * it begins.
  */
-static int apply_deferred(struct core *c, struct db *db, struct job *jobs)
+static int apply_deferred(struct db *db, struct job *jobs)
 {
-	int err = apply_all(c, db, jobs, false);
+	int err = apply_all(db, jobs, false);
 
 	if (err < 0 || !need_sync(jobs))
 		return err;
 	txn_rollback(db);
-	return apply_all(c, db, jobs, true);
+	return apply_all(db, jobs, true);
 }
 
-static int transact(struct core *c, struct job *jobs)
+static int transact(struct committer *m, struct job *jobs)
 {
-	struct db *db = store_writer(c->store);
-	int err = are_deferred(jobs) ? apply_deferred(c, db, jobs) : apply_all(c, db, jobs, true);
+	struct db *db = store_writer(m->store);
+	int err = are_deferred(jobs) ? apply_deferred(db, jobs) : apply_all(db, jobs, true);
 
 	if (err < 0)
 		return err;
@@ -125,63 +127,63 @@ static int transact(struct core *c, struct job *jobs)
 		log_error(
 			"commit of the database failed (%s): its outcome is unknown, the store is read-only until it is mounted again",
 			errname(err));
-		store_set_broken(c->store);
+		store_set_broken(m->store);
 		return -EREMOTEIO;
 	}
 	return err;
 }
 
-static int run_transaction(struct core *c, struct job *jobs)
+static int run_transaction(struct committer *m, struct job *jobs)
 {
 	int64_t begin = io_boot_ns();
 	uint64_t n = 0;
 	int err;
 
-	if (store_is_broken(c->store))
+	if (store_is_broken(m->store))
 		return -EIO;
 	for (const struct job *j = jobs; j; j = j->next)
 		n++;
-	err = transact(c, jobs);
-	metric_add(&c->metrics.jobs, n);
-	histogram_add(&c->metrics.transact_time, io_boot_ns() - begin);
-	store_count_writer(c->store);
+	err = transact(m, jobs);
+	metric_add(&m->metrics->jobs, n);
+	histogram_add(&m->metrics->transact_time, io_boot_ns() - begin);
+	store_count_writer(m->store);
 	return err;
 }
 
-static void finish(struct core *c, struct job *jobs)
+static void finish(struct committer *m, struct job *jobs)
 {
 	bool published = false;
 
 	for (struct job *j = jobs; j; j = j->next) {
 		if (j->ops->durable)
-			j->ops->durable(c, j);
+			j->ops->durable(j);
 		published = published || (!j->err && j->revision);
 	}
 	if (published) {
-		notifier_publish(c, jobs);
+		notifier_publish(m->notifier, jobs);
 		return;
 	}
 	while (jobs) {
 		struct job *j = jobs;
 
 		jobs = j->next;
-		j->ops->done(c, j);
+		j->ops->done(j);
 	}
-	events_kick(c);
+	notifier_idle(m->notifier);
 }
 
-static void fail_one(struct core *c, struct job *j, int err)
+static void fail_one(struct job *j, int err)
 {
 	j->err = err;
 	j->revision = 0;
-	j->ops->done(c, j);
+	j->ops->done(j);
 }
 
 /*
  * A full disk ends the whole transaction: each job again alone, so that the small ones still get
  * through.
  */
-static void run_singly(struct core *c, struct job *jobs)
+static void run_singly(struct committer *m, struct job *jobs)
 {
 	while (jobs) {
 		struct job *j = jobs;
@@ -189,29 +191,29 @@ static void run_singly(struct core *c, struct job *jobs)
 
 		jobs = j->next;
 		j->next = NULL;
-		err = run_transaction(c, j);
+		err = run_transaction(m, j);
 		if (err < 0)
-			fail_one(c, j, err);
+			fail_one(j, err);
 		else
-			finish(c, j);
+			finish(m, j);
 	}
 }
 
-static void run_batch(struct core *c, struct job *jobs)
+static void run_batch(struct committer *m, struct job *jobs)
 {
-	int err = run_transaction(c, jobs);
+	int err = run_transaction(m, jobs);
 
 	if (!err) {
-		finish(c, jobs);
-	} else if (err == -EREMOTEIO || store_is_broken(c->store)) {
+		finish(m, jobs);
+	} else if (err == -EREMOTEIO || store_is_broken(m->store)) {
 		while (jobs) {
 			struct job *j = jobs;
 
 			jobs = j->next;
-			fail_one(c, j, err);
+			fail_one(j, err);
 		}
 	} else {
-		run_singly(c, jobs);
+		run_singly(m, jobs);
 	}
 }
 
@@ -231,36 +233,36 @@ static struct job *committer_next(struct committer *m)
 
 static void *committer_main(void *arg)
 {
-	struct core *c = arg;
+	struct committer *m = arg;
 	struct job *jobs;
 
 	pthread_setname_np(pthread_self(), "committer");
-	while ((jobs = committer_next(&c->committer))) {
-		run_batch(c, jobs);
-		if (store_is_broken(c->store))
+	while ((jobs = committer_next(m))) {
+		run_batch(m, jobs);
+		if (store_is_broken(m->store))
 			continue;
-		if (atomic_exchange(&c->committer.checkpoint, false))
-			store_checkpoint_passive(c->store);
+		if (atomic_exchange(&m->checkpoint, false))
+			store_checkpoint_passive(m->store);
 		else
-			store_checkpoint(c->store, false);
+			store_checkpoint(m->store, false);
 	}
 	return NULL;
 }
 
-int committer_start(struct core *c)
+int committer_start(struct committer *m, struct store *store, struct notifier *n,
+		    struct metrics *metrics)
 {
-	struct committer *m = &c->committer;
-
+	m->store = store;
+	m->notifier = n;
+	m->metrics = metrics;
 	lock_init(&m->lock, LOCK_QUEUE);
 	lock_cond_init(&m->wake);
 	m->tail = &m->head;
-	return -pthread_create(&m->thread, NULL, committer_main, c);
+	return -pthread_create(&m->thread, NULL, committer_main, m);
 }
 
-void committer_stop(struct core *c)
+void committer_stop(struct committer *m)
 {
-	struct committer *m = &c->committer;
-
 	lock_take(&m->lock);
 	m->stop = true;
 	pthread_cond_signal(&m->wake);
@@ -270,10 +272,8 @@ void committer_stop(struct core *c)
 	lock_fini(&m->lock);
 }
 
-void committer_submit(struct core *c, struct job *j)
+void committer_submit(struct committer *m, struct job *j)
 {
-	struct committer *m = &c->committer;
-
 	j->next = NULL;
 	atomic_fetch_add(&m->submitted, 1);
 	lock_take(&m->lock);
@@ -283,30 +283,28 @@ void committer_submit(struct core *c, struct job *j)
 	lock_drop(&m->lock);
 }
 
-static int nothing_apply(struct core *c, struct db *db, struct job *j)
+static int nothing_apply(struct job *j, struct db *db)
 {
-	(void)c;
 	(void)db;
 	(void)j;
 	return 0;
 }
 
-static void nothing_done(struct core *c, struct job *j)
+static void nothing_done(struct job *j)
 {
-	(void)c;
 	free(j);
 }
 
 static const struct job_ops nothing = { .apply = nothing_apply, .done = nothing_done };
 
 /* A checkpoint is no part of a transaction: it follows an empty one. */
-void committer_checkpoint(struct core *c)
+void committer_checkpoint(struct committer *m)
 {
 	struct job *j = calloc(1, sizeof(*j));
 
-	atomic_store(&c->committer.checkpoint, true);
+	atomic_store(&m->checkpoint, true);
 	if (!j)
 		return;
 	j->ops = &nothing;
-	committer_submit(c, j);
+	committer_submit(m, j);
 }

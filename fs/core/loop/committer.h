@@ -17,31 +17,33 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct core;
 struct db;
 struct job;
+struct metrics;
+struct notifier;
+struct store;
 
 struct job_ops {
 	/*
 	 * In a savepoint: 0 keeps what it wrote, -errno undoes it. May run again (the transaction
 	 * was lost to a full disk): it must set all its results anew.
 	 */
-	int (*apply)(struct core *c, struct db *db, struct job *j);
+	int (*apply)(struct job *j, struct db *db);
 	/* May be NULL. After an undone apply, in a savepoint of its own: write down why. */
-	int (*record)(struct core *c, struct db *db, struct job *j);
+	int (*record)(struct job *j, struct db *db);
 	/*
 	 * May be NULL. The transaction is durable; committer thread, before anything is answered.
 	 */
-	void (*durable)(struct core *c, struct job *j);
+	void (*durable)(struct job *j);
 	/*
 	 * May be NULL. Notifier thread, before the new revision is visible: have kernel caches drop
 	 * the changed names.
 	 */
-	void (*drop)(struct core *c, struct job *j);
+	void (*drop)(struct job *j);
 	/* May be NULL. Notifier thread, after the new revision became visible. */
-	void (*visible)(struct core *c, struct job *j);
+	void (*visible)(struct job *j);
 	/* Last call; j->err says how it ended, durably. Frees the job. */
-	void (*done)(struct core *c, struct job *j);
+	void (*done)(struct job *j);
 };
 
 struct job {
@@ -55,6 +57,9 @@ struct job {
 };
 
 struct committer {
+	struct store *store;	   /* borrowed, as are: */
+	struct notifier *notifier; /* which gets what is durable */
+	struct metrics *metrics;
 	struct lock lock;
 	pthread_cond_t wake;
 	struct job *head, **tail; /* guarded by lock */
@@ -64,12 +69,13 @@ struct committer {
 	atomic_bool checkpoint;		/* wanted after the next batch, however small the WAL */
 };
 
-int committer_start(struct core *c);
+int committer_start(struct committer *m, struct store *store, struct notifier *n,
+		    struct metrics *metrics);
 /* Runs what is queued, then ends. */
-void committer_stop(struct core *c);
+void committer_stop(struct committer *m);
 /* Takes the job; its done() is called exactly once, always from another thread. */
-void committer_submit(struct core *c, struct job *j);
+void committer_submit(struct committer *m, struct job *j);
 /* Have the WAL moved into the database as far as readers allow, soon. */
-void committer_checkpoint(struct core *c);
+void committer_checkpoint(struct committer *m);
 
 #endif

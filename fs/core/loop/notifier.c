@@ -15,11 +15,14 @@
  * Revisions are published in their order because there is one notifier and its queue is first in,
  * first out.
  */
-#include "core/core_impl.h"
+#include "core/loop/notifier.h"
+
+#include "core/loop/committer.h"
+#include "core/loop/live.h"
 
 #include <stdlib.h>
 
-static void publish(struct core *c, struct job *jobs)
+static void publish(struct notifier *n, struct job *jobs)
 {
 	int64_t rev = 0;
 	bool moved = false;
@@ -31,26 +34,31 @@ static void publish(struct core *c, struct job *jobs)
 			rev = j->revision;
 		moved = moved || j->moved_dirs;
 	}
-	if (rev > atomic_load(&c->live_rev)) {
-		atomic_store(&c->window, 1);
+	if (rev > atomic_load(&n->live->rev)) {
+		atomic_store(&n->live->window, 1);
 		for (struct job *j = jobs; j; j = j->next)
 			if (!j->err && j->revision && j->ops->drop)
-				j->ops->drop(c, j);
+				j->ops->drop(j);
 		if (moved)
-			atomic_fetch_add(&c->dir_moves, 1);
-		atomic_store(&c->live_rev, rev);
+			atomic_fetch_add(&n->live->dir_moves, 1);
+		atomic_store(&n->live->rev, rev);
 		for (struct job *j = jobs; j; j = j->next)
 			if (!j->err && j->revision && j->ops->visible)
-				j->ops->visible(c, j);
-		atomic_store(&c->window, 0);
+				j->ops->visible(j);
+		atomic_store(&n->live->window, 0);
 	}
 	while (jobs) {
 		struct job *j = jobs;
 
 		jobs = j->next;
-		j->ops->done(c, j);
+		j->ops->done(j);
 	}
-	events_kick(c);
+	notifier_idle(n);
+}
+
+void notifier_idle(struct notifier *n)
+{
+	n->idle(n->idle_arg);
 }
 
 static struct batch *notifier_next(struct notifier *n)
@@ -72,34 +80,33 @@ static struct batch *notifier_next(struct notifier *n)
 
 static void *notifier_main(void *arg)
 {
-	struct core *c = arg;
+	struct notifier *n = arg;
 	struct batch *b;
 
 	pthread_setname_np(pthread_self(), "notifier");
-	while ((b = notifier_next(&c->notifier))) {
+	while ((b = notifier_next(n))) {
 		if (b->call)
-			b->call(c, b->arg);
+			b->call(b->arg);
 		else
-			publish(c, b->jobs);
+			publish(n, b->jobs);
 		free(b);
 	}
 	return NULL;
 }
 
-int notifier_start(struct core *c)
+int notifier_start(struct notifier *n, struct live *live, void (*idle)(void *arg), void *arg)
 {
-	struct notifier *n = &c->notifier;
-
+	n->live = live;
+	n->idle = idle;
+	n->idle_arg = arg;
 	lock_init(&n->lock, LOCK_QUEUE);
 	lock_cond_init(&n->wake);
 	n->tail = &n->head;
-	return -pthread_create(&n->thread, NULL, notifier_main, c);
+	return -pthread_create(&n->thread, NULL, notifier_main, n);
 }
 
-void notifier_stop(struct core *c)
+void notifier_stop(struct notifier *n)
 {
-	struct notifier *n = &c->notifier;
-
 	lock_take(&n->lock);
 	n->stop = true;
 	pthread_cond_signal(&n->wake);
@@ -113,9 +120,8 @@ void notifier_stop(struct core *c)
  * A batch is a few words; when even that is not to be had the daemon cannot go on without lying
  * about what is visible.
  */
-static void enqueue(struct core *c, struct batch fill)
+static void enqueue(struct notifier *n, struct batch fill)
 {
-	struct notifier *n = &c->notifier;
 	struct batch *b = malloc(sizeof(*b));
 
 	if (!b)
@@ -129,12 +135,12 @@ static void enqueue(struct core *c, struct batch fill)
 	lock_drop(&n->lock);
 }
 
-void notifier_publish(struct core *c, struct job *jobs)
+void notifier_publish(struct notifier *n, struct job *jobs)
 {
-	enqueue(c, (struct batch){ .jobs = jobs });
+	enqueue(n, (struct batch){ .jobs = jobs });
 }
 
-void notifier_call(struct core *c, void (*call)(struct core *c, void *arg), void *arg)
+void notifier_call(struct notifier *n, void (*call)(void *arg), void *arg)
 {
-	enqueue(c, (struct batch){ .call = call, .arg = arg });
+	enqueue(n, (struct batch){ .call = call, .arg = arg });
 }

@@ -7,17 +7,20 @@
 
 #include <stdbool.h>
 
-struct core;
 struct job;
+struct live;
 
 struct batch {
 	struct batch *next;
 	struct job *jobs; /* owned list; NULL for a call */
-	void (*call)(struct core *c, void *arg);
+	void (*call)(void *arg);
 	void *arg;
 };
 
 struct notifier {
+	struct live *live;	 /* borrowed; written by this thread only */
+	void (*idle)(void *arg); /* after each batch, from its thread or the committer's */
+	void *idle_arg;
 	struct lock lock;
 	pthread_cond_t wake;
 	struct batch *head, **tail;
@@ -25,11 +28,12 @@ struct notifier {
 	pthread_t thread;
 };
 
-int notifier_start(struct core *c);
-void notifier_stop(struct core *c);
+int notifier_start(struct notifier *n, struct live *live, void (*idle)(void *arg), void *arg);
+void notifier_stop(struct notifier *n);
 /* A durable transaction's jobs; takes the list. */
-void notifier_publish(struct core *c, struct job *jobs);
+void notifier_publish(struct notifier *n, struct job *jobs);
+void notifier_idle(struct notifier *n);
 /* Run @call on the notifier's thread (kernel notifications that belong to no commit). */
-void notifier_call(struct core *c, void (*call)(struct core *c, void *arg), void *arg);
+void notifier_call(struct notifier *n, void (*call)(void *arg), void *arg);
 
 #endif

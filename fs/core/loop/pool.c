@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See pool.h. Core layer. */
-#include "core/core_impl.h"
+#include "core/loop/pool.h"
 
 #include <stddef.h>
 
@@ -23,24 +23,22 @@ static struct work *pool_next(struct pool *p)
 
 static void *pool_main(void *arg)
 {
-	struct core *c = arg;
+	struct pool *p = arg;
 	struct work *w;
 
 	pthread_setname_np(pthread_self(), "pool");
-	while ((w = pool_next(&c->pool)))
-		w->run(c, w);
+	while ((w = pool_next(p)))
+		w->run(w);
 	return NULL;
 }
 
-int pool_start(struct core *c)
+int pool_start(struct pool *p)
 {
-	struct pool *p = &c->pool;
-
 	lock_init(&p->lock, LOCK_QUEUE);
 	lock_cond_init(&p->wake);
 	p->tail = &p->head;
 	while (p->running < POOL_THREADS) {
-		int err = pthread_create(&p->threads[p->running], NULL, pool_main, c);
+		int err = pthread_create(&p->threads[p->running], NULL, pool_main, p);
 
 		if (err)
 			return p->running ? 0 : -err;
@@ -49,10 +47,8 @@ int pool_start(struct core *c)
 	return 0;
 }
 
-void pool_stop(struct core *c)
+void pool_stop(struct pool *p)
 {
-	struct pool *p = &c->pool;
-
 	lock_take(&p->lock);
 	p->stop = true;
 	pthread_cond_broadcast(&p->wake);
@@ -63,10 +59,8 @@ void pool_stop(struct core *c)
 	lock_fini(&p->lock);
 }
 
-void pool_submit(struct core *c, struct work *w)
+void pool_submit(struct pool *p, struct work *w)
 {
-	struct pool *p = &c->pool;
-
 	w->next = NULL;
 	lock_take(&p->lock);
 	*p->tail = w;

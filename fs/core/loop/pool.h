@@ -13,11 +13,9 @@
 
 #define POOL_THREADS 4
 
-struct core;
-
 struct work {
 	struct work *next;
-	void (*run)(struct core *c, struct work *w); /* frees the work */
+	void (*run)(struct work *w); /* frees the work */
 };
 
 struct pool {
@@ -29,9 +27,9 @@ struct pool {
 	pthread_t threads[POOL_THREADS];
 };
 
-int pool_start(struct core *c);
+int pool_start(struct pool *p);
 /* Finishes what is queued, then ends. */
-void pool_stop(struct core *c);
-void pool_submit(struct core *c, struct work *w);
+void pool_stop(struct pool *p);
+void pool_submit(struct pool *p, struct work *w);
 
 #endif

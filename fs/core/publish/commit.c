@@ -62,6 +62,11 @@ static struct commit *commit_of(struct job *j)
 	return (struct commit *)(void *)((char *)j - offsetof(struct commit, job));
 }
 
+static struct core *core_of(const struct commit *m)
+{
+	return m->s->view.core;
+}
+
 static void commit_free(struct commit *m)
 {
 	sealed_set_fini(&m->sealed);
@@ -165,12 +170,11 @@ static int refuse_early(struct db *db, struct commit *m)
 	return refusal_stale(&m->result.refusal, s->path, s->token, &row);
 }
 
-static int commit_apply(struct core *c, struct db *db, struct job *j)
+static int commit_apply(struct job *j, struct db *db)
 {
 	struct commit *m = commit_of(j);
 	int err;
 
-	(void)c;
 	memset(&m->result, 0, sizeof(m->result));
 	if (m->what == COMMIT_DROP)
 		return session_row_end(db, m->s->id, SESSION_ABORTED, 0);
@@ -184,7 +188,7 @@ static int commit_apply(struct core *c, struct db *db, struct job *j)
 	return err;
 }
 
-static int commit_record(struct core *c, struct db *db, struct job *j)
+static int commit_record(struct job *j, struct db *db)
 {
 	struct commit *m = commit_of(j);
 	struct session *s = m->s;
@@ -201,7 +205,6 @@ static int commit_record(struct core *c, struct db *db, struct job *j)
 	};
 	int err;
 
-	(void)c;
 	if (j->err == -EALREADY)
 		return session_row_end(db, s->id, SESSION_COMMITTED, m->result.revision);
 	if (!m->result.refusal.err)
@@ -210,8 +213,9 @@ static int commit_record(struct core *c, struct db *db, struct job *j)
 	return err ? err : session_row_end(db, s->id, SESSION_REFUSED, 0);
 }
 
-static void commit_drop(struct core *c, struct job *j)
+static void commit_drop(struct job *j)
 {
+	struct core *c = core_of(commit_of(j));
 	const struct change_list *list = &commit_of(j)->list;
 
 	for (size_t i = 0; i < list->n; i++)
@@ -219,8 +223,9 @@ static void commit_drop(struct core *c, struct job *j)
 			c->hooks.drop_name(c->hooks.arg, list->v[i].dir, list->v[i].name);
 }
 
-static void commit_visible(struct core *c, struct job *j)
+static void commit_visible(struct job *j)
 {
+	struct core *c = core_of(commit_of(j));
 	const struct change_list *list = &commit_of(j)->list;
 	int64_t last = 0;
 
@@ -295,16 +300,17 @@ static enum session_outcome outcome_of(const struct commit *m, int err)
  * Behind what the end of the session gave the notifier to do: who reads `ok` no longer finds its
  * tree.
  */
-static void answer(struct core *c, void *arg)
+static void answer(void *arg)
 {
 	struct commit *m = arg;
+	struct core *c = core_of(m);
 
 	if (m->done)
 		m->done(m->arg, m->err, &m->result);
 	if (m->abort_done)
 		m->abort_done(m->arg);
 	commit_free(m);
-	core_busy_end(c);
+	busy_end(&c->busy);
 }
 
 static void finish(struct core *c, struct commit *m, int err)
@@ -325,12 +331,12 @@ static void finish(struct core *c, struct commit *m, int err)
 		metrics_commit(&c->metrics, COMMIT_VERB_SESSION, err, m->result.replayed,
 			       m->result.changed, m->begun);
 	m->err = err;
-	notifier_call(c, answer, m);
+	notifier_call(&c->notifier, answer, m);
 }
 
-static void commit_done(struct core *c, struct job *j)
+static void commit_done(struct job *j)
 {
-	finish(c, commit_of(j), j->err);
+	finish(core_of(commit_of(j)), commit_of(j), j->err);
 }
 
 static const struct job_ops commit_job = {
@@ -354,22 +360,20 @@ struct ahead {
 	bool finished;
 };
 
-static int ahead_apply(struct core *c, struct db *db, struct job *j)
+static int ahead_apply(struct job *j, struct db *db)
 {
 	struct ahead *a = (struct ahead *)(void *)j;
 	int err = 0;
 
-	(void)c;
 	for (size_t i = 0; i < a->n && !err; i++)
 		err = sealed_record(db, &a->from[i]);
 	return err;
 }
 
-static void ahead_done(struct core *c, struct job *j)
+static void ahead_done(struct job *j)
 {
 	struct ahead *a = (struct ahead *)(void *)j;
 
-	(void)c;
 	lock_take(&a->lock);
 	a->finished = true;
 	pthread_cond_signal(&a->cond);
@@ -393,7 +397,7 @@ static int record_ahead(struct core *c, struct sealed *from, size_t n)
 	}
 	lock_init(&a.lock, LOCK_QUEUE);
 	lock_cond_init(&a.cond);
-	committer_submit(c, &a.job);
+	committer_submit(&c->committer, &a.job);
 	lock_take(&a.lock);
 	while (!a.finished)
 		lock_wait(&a.lock, &a.cond);
@@ -436,9 +440,10 @@ static int lost(struct commit *m, int err)
 	return is_full(err) ? err : -EIO;
 }
 
-static void run_commit(struct core *c, struct work *w)
+static void run_commit(struct work *w)
 {
 	struct commit *m = (struct commit *)(void *)w;
+	struct core *c = core_of(m);
 	int err = 0;
 
 	m->job.ops = &commit_job;
@@ -455,7 +460,7 @@ static void run_commit(struct core *c, struct work *w)
 	if (err < 0)
 		finish(c, m, err == -ENOMEM ? -ENOSPC : err);
 	else
-		committer_submit(c, &m->job);
+		committer_submit(&c->committer, &m->job);
 }
 
 static int begin(struct session *s, enum session_state next)
@@ -481,7 +486,7 @@ static int commit_new(struct core *c, struct session *s, const char *op, struct 
 	if (!m)
 		return -ENOMEM;
 	m->op = op ? strdup(op) : NULL;
-	err = op && !m->op ? -ENOMEM : core_busy_begin(c);
+	err = op && !m->op ? -ENOMEM : busy_begin(&c->busy);
 	if (err < 0) {
 		free(m->op);
 		free(m);
@@ -501,10 +506,10 @@ static int start(struct core *c, struct commit *m, enum session_state next)
 
 	if (err < 0) {
 		commit_free(m);
-		core_busy_end(c);
+		busy_end(&c->busy);
 		return err;
 	}
-	pool_submit(c, &m->work);
+	pool_submit(&c->pool, &m->work);
 	return 0;
 }
 

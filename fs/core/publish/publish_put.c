@@ -3,7 +3,8 @@
 #include "core/publish/publish_put.h"
 
 #include "base/io.h"
-#include "core/core_impl.h"
+#include "core/service/core_impl.h"
+#include "core/session/session_table.h"
 #include "core/session/overlay.h"
 #include "core/access/past_mode.h"
 #include "core/access/permission.h"
@@ -329,12 +330,11 @@ static int recheck(const struct publish *p, struct db *db)
 		       0;
 }
 
-static int publish_apply(struct core *c, struct db *db, struct job *j)
+static int publish_apply(struct job *j, struct db *db)
 {
 	struct publish *p = publish_of(j);
 	int err, allowed = recheck(p, db);
 
-	(void)c;
 	drop_changes(p);
 	memset(&p->result, 0, sizeof(p->result));
 	p->claimed_at = io_now_ns();
@@ -363,7 +363,7 @@ static int publish_apply(struct core *c, struct db *db, struct job *j)
 	return err;
 }
 
-static int publish_record(struct core *c, struct db *db, struct job *j)
+static int publish_record(struct job *j, struct db *db)
 {
 	struct publish *p = publish_of(j);
 	struct refused_write w = {
@@ -383,32 +383,34 @@ static int publish_record(struct core *c, struct db *db, struct job *j)
 	struct change_list list = { .v = &only, .n = 1 };
 	struct sealed_set set = { .v = &p->sealed, .n = p->remove || p->restore ? 0 : 1 };
 
-	(void)c;
 	if (!p->result.refusal.err || j->err == -EALREADY)
 		return 0;
 	return refuse_record(db, &w, &set, &list);
 }
 
-static void publish_durable(struct core *c, struct job *j)
+static void publish_durable(struct job *j)
 {
 	struct publish *p = publish_of(j);
+	struct core *c = p->c;
 
 	if (!j->err)
 		session_table_claimed(c, p->path, p->token, p->owner, p->claimed_at);
 }
 
-static void publish_drop(struct core *c, struct job *j)
+static void publish_drop(struct job *j)
 {
 	struct publish *p = publish_of(j);
+	struct core *c = p->c;
 
 	for (size_t i = 0; i < p->n_changes; i++)
 		if (p->changes[i].dir > 0)
 			c->hooks.drop_name(c->hooks.arg, p->changes[i].dir, p->changes[i].name);
 }
 
-static void publish_visible(struct core *c, struct job *j)
+static void publish_visible(struct job *j)
 {
 	struct publish *p = publish_of(j);
+	struct core *c = p->c;
 
 	for (size_t i = 0; i < p->n_changes; i++)
 		if (p->changes[i].dir > 0)
@@ -436,12 +438,12 @@ static void finish(struct core *c, struct publish *p, int err)
 		err = 0;
 	count(c, p, err);
 	p->done(p, err);
-	core_busy_end(c);
+	busy_end(&c->busy);
 }
 
-static void publish_done(struct core *c, struct job *j)
+static void publish_done(struct job *j)
 {
-	finish(c, publish_of(j), j->err);
+	finish(publish_of(j)->c, publish_of(j), j->err);
 }
 
 static const struct job_ops publish_job = {
@@ -454,9 +456,10 @@ static const struct job_ops publish_job = {
 };
 
 /* Nobody but us ever had the staging file of a put open. */
-static void seal_large(struct core *c, struct work *w)
+static void seal_large(struct work *w)
 {
 	struct publish *p = (struct publish *)(void *)((char *)w - offsetof(struct publish, work));
+	struct core *c = p->c;
 	int err = seal_file(c, &p->staged_id, false, false, &p->sealed, &p->dirs);
 
 	if (!err)
@@ -464,22 +467,23 @@ static void seal_large(struct core *c, struct work *w)
 	if (err < 0)
 		finish(c, p, err == -ENOSPC || err == -EDQUOT ? err : -EIO);
 	else
-		committer_submit(c, &p->job);
+		committer_submit(&c->committer, &p->job);
 }
 
 int publish_submit(struct core *c, struct publish *p)
 {
-	int err = core_busy_begin(c);
+	int err = busy_begin(&c->busy);
 
 	if (err < 0)
 		return err;
+	p->c = c;
 	p->begun = io_boot_ns();
 	p->job.ops = &publish_job;
 	if (p->staged) {
 		p->work.run = seal_large;
-		pool_submit(c, &p->work);
+		pool_submit(&c->pool, &p->work);
 	} else {
-		committer_submit(c, &p->job);
+		committer_submit(&c->committer, &p->job);
 	}
 	return 0;
 }

@@ -17,6 +17,7 @@ struct core;
 struct publish {
 	struct job job;	  /* first */
 	struct work work; /* pool: sealing of large content */
+	struct core *c;
 	char path[FENCE_PATH_MAX + 1];
 	char owner[OWNER_MAX + 1];
 	char op[OWNER_MAX + 1]; /* "" none */

@@ -3,7 +3,8 @@
 #include "core/publish/salvage.h"
 
 #include "core/session/content_impl.h"
-#include "core/core_impl.h"
+#include "core/service/core_impl.h"
+#include "core/view/view_impl.h"
 #include "core/trust/trust.h"
 #include "store/tree/record.h"
 
@@ -21,7 +22,7 @@ static void node_of(const struct core *c, const struct reject *r, struct node *o
 {
 	*out = (struct node){
 		.id = r->id,
-		.ino = node_ino(UINT64_MAX - c->live.number, ENTRY_FILE, r->id),
+		.ino = node_ino(UINT64_MAX - c->live_view->number, ENTRY_FILE, r->id),
 		.kind = ENTRY_FILE,
 		.mode = 0400,
 		.uid = r->uid,

@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "core/session/session_impl.h"
+#include "core/trust/verify.h"
 #include "store/store.h"
 
 #include <errno.h>

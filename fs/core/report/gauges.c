@@ -2,7 +2,9 @@
 /* See gauges.h. Core layer. */
 #include "core/report/gauges.h"
 
-#include "core/core_impl.h"
+#include "core/lease/lease_table.h"
+#include "core/service/core_impl.h"
+#include "core/session/session_table.h"
 #include "store/blob/damaged.h"
 #include "store/sqlite/db.h"
 #include "store/generation.h"
@@ -69,21 +71,18 @@ static void find_problems(struct core *c, bool is_restored, struct gauges *g)
 
 static void count_work(struct core *c, struct gauges *g)
 {
-	lock_take(&c->sessions.lock);
-	g->sessions = c->sessions.count;
-	lock_drop(&c->sessions.lock);
-	lock_take(&c->leases.lock);
-	g->leases = c->leases.n_live;
-	g->waiting = c->leases.n_waiting;
-	lock_drop(&c->leases.lock);
-	lock_take(&c->busy_lock);
-	g->in_progress = c->busy;
-	lock_drop(&c->busy_lock);
+	unsigned int live, waiting;
+
+	lease_counts(c, &live, &waiting);
+	g->leases = live;
+	g->waiting = waiting;
+	g->sessions = session_table_count(c);
+	g->in_progress = busy_count(&c->busy);
 }
 
 int gauges_read(struct core *c, struct db *db, struct gauges *out)
 {
-	struct gauges g = { .revision = atomic_load(&c->live_rev) };
+	struct gauges g = { .revision = atomic_load(&c->live.rev) };
 	bool is_restored = false;
 	int err = setting_get(db, "token", &g.tokens);
 

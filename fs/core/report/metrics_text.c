@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The families of this layer. See metrics.h. Core layer. */
-#include "core/core_impl.h"
+#include "core/service/core_impl.h"
+#include "core/upkeep/gc_service.h"
 #include "core/report/gauges.h"
 
 #include "store/sqlite/db_version.h"

@@ -5,7 +5,7 @@
  * It goes to a terminal: control characters of names are not let through, and no line has more than
  * 79 columns.
  */
-#include "core/core_impl.h"
+#include "core/service/core_impl.h"
 #include "core/report/gauges.h"
 
 #include "base/version.h"

@@ -16,6 +16,7 @@
 #include "base/io.h"
 #include "core/session/change_scope.h"
 #include "core/trust/trust.h"
+#include "core/trust/verify.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -175,12 +176,11 @@ static int run(struct copyup *c)
 	return err < 0 ? err : -ESTALE;
 }
 
-static void run_in_pool(struct core *core, struct work *w)
+static void run_in_pool(struct work *w)
 {
 	struct copyup *c = (struct copyup *)(void *)w;
 	int err = run(c);
 
-	(void)core;
 	c->done(c->arg, err);
 	view_put(c->view);
 	free(c);
@@ -195,7 +195,7 @@ static int run_later(const struct copyup *c)
 	*later = *c;
 	later->work.run = run_in_pool;
 	view_get(later->view);
-	pool_submit(later->view->core, &later->work);
+	pool_submit(&later->view->core->pool, &later->work);
 	return 1;
 }
 

@@ -165,19 +165,19 @@ struct removal {
 	struct session *s;
 };
 
-static void run_removal(struct core *c, struct work *w)
+static void run_removal(struct work *w)
 {
 	struct removal *r = (struct removal *)(void *)w;
 
-	(void)c;
 	remove_staged(r->s);
 	session_put(r->s);
 	free(r);
 }
 
-static void drop_from_kernel(struct core *c, void *arg)
+static void drop_from_kernel(void *arg)
 {
 	struct session *s = arg;
+	struct core *c = s->view.core;
 
 	c->hooks.drop_session(c->hooks.arg, s->id);
 	session_put(s);
@@ -189,12 +189,12 @@ void session_ended(struct session *s)
 	struct removal *r = malloc(sizeof(*r));
 
 	view_get(&s->view);
-	notifier_call(c, drop_from_kernel, s);
+	notifier_call(&c->notifier, drop_from_kernel, s);
 	if (r) { /* else the next start empties staging/ */
 		r->s = s;
 		r->work.run = run_removal;
 		view_get(&s->view);
-		pool_submit(c, &r->work);
+		pool_submit(&c->pool, &r->work);
 	}
 	session_table_remove(c, s);
 }
@@ -260,9 +260,7 @@ int session_ids(struct core *c, char (**out)[33])
 {
 	struct id_list l = { 0 };
 
-	lock_take(&c->sessions.lock);
-	l.room = c->sessions.count + 16;
-	lock_drop(&c->sessions.lock);
+	l.room = session_table_count(c) + 16;
 	l.v = calloc(l.room, sizeof(*l.v));
 	if (!l.v)
 		return -ENOMEM;

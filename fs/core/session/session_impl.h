@@ -4,9 +4,11 @@
 #define FENCE_CORE_SESSION_SESSION_IMPL_H
 
 #include "core/access/caller.h"
-#include "core/core_impl.h"
+#include "core/service/core_impl.h"
 #include "core/session/overlay.h"
 #include "core/session/session.h"
+#include "core/session/session_table.h"
+#include "core/view/view_impl.h"
 #include "store/tree/record.h"
 
 #define HASH_FUNCTION HASH_OAT /* the others fall through in a switch, which clang reports */

@@ -21,7 +21,7 @@
 
 static uint64_t stamp_now(const struct session *s)
 {
-	return atomic_load(&s->view.core->dir_moves) + s->moves + 1;
+	return atomic_load(&s->view.core->live.dir_moves) + s->moves + 1;
 }
 
 /* Where directory @dir hangs: its parent and its name. */

@@ -7,20 +7,42 @@
  * answered, so from the answer on both hold.
  */
 #include "core/session/session_impl.h"
+#include "core/lease/lease_table.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-void session_table_init(struct session_table *t)
+struct session_table {
+	struct lock lock;      /* guards all below */
+	struct session *by_id; /* uthash */
+	unsigned int count;
+};
+
+int session_table_init(struct core *c)
 {
+	struct session_table *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
 	lock_init(&t->lock, LOCK_SESSIONS);
-	t->by_id = NULL;
-	t->count = 0;
+	c->sessions = t;
+	return 0;
+}
+
+unsigned int session_table_count(struct core *c)
+{
+	unsigned int n;
+
+	lock_take(&c->sessions->lock);
+	n = c->sessions->count;
+	lock_drop(&c->sessions->lock);
+	return n;
 }
 
 void session_table_add(struct core *c, struct session *s)
 {
-	struct session_table *t = &c->sessions;
+	struct session_table *t = c->sessions;
 
 	view_get(&s->view);
 	lock_take(&t->lock);
@@ -31,7 +53,7 @@ void session_table_add(struct core *c, struct session *s)
 
 void session_table_remove(struct core *c, struct session *s)
 {
-	struct session_table *t = &c->sessions;
+	struct session_table *t = c->sessions;
 	struct session *found;
 
 	lock_take(&t->lock);
@@ -45,17 +67,19 @@ void session_table_remove(struct core *c, struct session *s)
 		session_put(found);
 }
 
-void session_table_clear(struct core *c)
+void session_table_fini(struct core *c)
 {
 	struct session *s, *next;
 
-	HASH_ITER(hh, c->sessions.by_id, s, next)
+	HASH_ITER(hh, c->sessions->by_id, s, next)
 		session_table_remove(c, s);
+	lock_fini(&c->sessions->lock);
+	free(c->sessions);
 }
 
 struct session *session_table_get(struct core *c, const char *id)
 {
-	struct session_table *t = &c->sessions;
+	struct session_table *t = c->sessions;
 	struct session *found = NULL;
 
 	if (strlen(id) != sizeof(found->id) - 1)
@@ -72,10 +96,10 @@ void session_table_each(struct core *c, void (*fn)(struct session *s, void *arg)
 {
 	struct session *s, *next;
 
-	lock_take(&c->sessions.lock);
-	HASH_ITER(hh, c->sessions.by_id, s, next)
+	lock_take(&c->sessions->lock);
+	HASH_ITER(hh, c->sessions->by_id, s, next)
 		fn(s, arg);
-	lock_drop(&c->sessions.lock);
+	lock_drop(&c->sessions->lock);
 }
 
 static void overtake(struct session *s, const struct overtake *by)

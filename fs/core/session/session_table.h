@@ -3,27 +3,21 @@
 #ifndef FENCE_CORE_SESSION_SESSION_TABLE_H
 #define FENCE_CORE_SESSION_SESSION_TABLE_H
 
-#include "base/lock.h"
-
 #include <stdbool.h>
 #include <stdint.h>
 
 struct core;
 struct session;
 
-struct session_table {
-	struct lock lock;
-	struct session *by_id; /* uthash; guarded by lock */
-	unsigned int count;
-};
-
-void session_table_init(struct session_table *t);
+/* -ENOMEM. */
+int session_table_init(struct core *c);
+/* Drops all. */
+void session_table_fini(struct core *c);
+unsigned int session_table_count(struct core *c);
 /* Takes a reference of its own. */
 void session_table_add(struct core *c, struct session *s);
 /* Drops it; does nothing if it is not there. */
 void session_table_remove(struct core *c, struct session *s);
-/* At the end: drops all. */
-void session_table_clear(struct core *c);
 /* A new reference, or NULL. */
 struct session *session_table_get(struct core *c, const char *id);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* See trust.h, and the verb `damaged`, by which fence fsck tells a running daemon. Core layer. */
+/* See trust.h. Core layer. */
 #include "core/trust/trust.h"
 
 #include "base/errname.h"
 #include "base/io.h"
 #include "base/log.h"
-#include "core/ctl/ctl_impl.h"
+#include "core/service/core_impl.h"
+#include "core/trust/verify.h"
 #include "store/blob/damaged.h"
 #include "store/tree/entry.h"
 #include "store/store.h"
@@ -15,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 int trust_init(struct core *c)
 {
@@ -86,10 +86,11 @@ static void label_init(struct label *l, struct db *db, int64_t row, const struct
 		snprintf(l->s, sizeof(l->s), "blob %s", hex.s);
 }
 
-/* Of ctl's verb, or, without a call, of what was found here. */
 struct mark {
 	struct job job; /* first */
-	struct ctl_call *call;
+	struct core *c;
+	void (*done)(void *arg, int err); /* NULL: what was found here */
+	void *arg;
 	struct blob_id blob;
 	bool good;
 	bool is_news;	    /* it was not marked before */
@@ -102,9 +103,10 @@ static struct mark *mark_of(struct job *j)
 	return (struct mark *)(void *)j;
 }
 
-static int mark_apply(struct core *c, struct db *db, struct job *j)
+static int mark_apply(struct job *j, struct db *db)
 {
 	struct mark *m = mark_of(j);
+	struct core *c = m->c;
 	struct blob_info info;
 	int err = blob_get(db, &m->blob, false, &info);
 	int res;
@@ -124,26 +126,12 @@ static int mark_apply(struct core *c, struct db *db, struct job *j)
 	return m->good ? damaged_unmark(db, &m->blob) : damaged_mark(db, &m->blob, io_now_ns());
 }
 
-static void mark_durable(struct core *c, struct job *j)
+static void mark_durable(struct job *j)
 {
 	struct mark *m = mark_of(j);
 
 	if (!j->err && !m->good)
-		atomic_store(&c->has_damage, true);
-}
-
-static void answer(struct ctl_call *call, struct mark *m, int err)
-{
-	if (err == -ENOENT) {
-		ctl_call_fail(call, ENOENT, "blob", blob_hex(m->blob.b).s, "no such content");
-	} else if (err) {
-		ctl_call_database_error(call, err);
-	} else {
-		log_warning("blob %s was found %s by uid %u", blob_hex(m->blob.b).s,
-			    m->good ? "good again" : "damaged", call->ctl->who.uid);
-		reply_ok(&call->reply);
-		ctl_call_done(call);
-	}
+		atomic_store(&m->c->has_damage, true);
 }
 
 /* -ENOENT: gc has removed it, or it never was recorded. */
@@ -158,39 +146,67 @@ static void tell(const struct mark *m, int err)
 			m->label.s, m->why);
 }
 
-static void mark_done(struct core *c, struct job *j)
+static void mark_done(struct job *j)
 {
 	struct mark *m = mark_of(j);
+	struct core *c = m->c;
 
-	if (m->call)
-		answer(m->call, m, j->err);
+	if (m->done)
+		m->done(m->arg, j->err);
 	else
 		tell(m, j->err);
 	if (m->why)
 		metric_add(&c->metrics.checks[j->err ? CHECK_UNFINISHED : CHECK_DAMAGED], 1);
 	free(m);
-	core_busy_end(c);
+	busy_end(&c->busy);
 }
 
 static const struct job_ops mark_job = { .apply = mark_apply,
 					 .durable = mark_durable,
 					 .done = mark_done };
 
+static int mark_new(struct core *c, const struct blob_id *id, struct mark **out)
+{
+	struct mark *m = calloc(1, sizeof(*m));
+	int err = m ? busy_begin(&c->busy) : -ENOMEM;
+
+	if (err < 0) {
+		free(m);
+		return err;
+	}
+	m->job.ops = &mark_job;
+	m->c = c;
+	m->blob = *id;
+	*out = m;
+	return 0;
+}
+
 /* If it cannot be done, the next open or read finds it again. */
 static void mark_lost(struct core *c, const struct blob_id *id, const struct label *label,
 		      const char *why)
 {
-	struct mark *m = calloc(1, sizeof(*m));
+	struct mark *m;
 
-	if (!m || core_busy_begin(c) < 0) {
-		free(m);
+	if (mark_new(c, id, &m) < 0)
 		return;
-	}
-	m->job.ops = &mark_job;
-	m->blob = *id;
 	m->label = *label;
 	m->why = why;
-	committer_submit(c, &m->job);
+	committer_submit(&c->committer, &m->job);
+}
+
+int trust_mark(struct core *c, const struct blob_id *id, bool good,
+	       void (*done)(void *arg, int err), void *arg)
+{
+	struct mark *m;
+	int err = mark_new(c, id, &m);
+
+	if (err < 0)
+		return err;
+	m->good = good;
+	m->done = done;
+	m->arg = arg;
+	committer_submit(&c->committer, &m->job);
+	return 0;
 }
 
 void trust_lost(struct core *c, const struct verify_file *f, const char *why)
@@ -219,37 +235,4 @@ int trust_report(struct core *c, struct db *db, int64_t row, const struct blob_i
 	log_error("%s is missing or has the wrong size: run fence fsck", label.s);
 	mark_lost(c, id, &label, NULL);
 	return -EIO;
-}
-
-static int parse(struct ctl_call *call, struct mark *m, struct ctl_error *error)
-{
-	const char *hex = ctl_line_get(&call->line, "blob");
-	uint32_t uid = call->ctl->who.uid;
-
-	if (uid != 0 && uid != geteuid())
-		return ctl_error_set(error, EPERM, NULL, NULL,
-				     "only who serves the store may mark its content");
-	if (blob_hex_parse(hex, m->blob.b) < 0)
-		return ctl_error_set(error, EINVAL, "blob", hex, "blob= is 32 hex digits");
-	return ctl_flag(&call->line, "good", &m->good, error);
-}
-
-void ctl_damaged(struct ctl_call *call)
-{
-	struct mark *m = calloc(1, sizeof(*m));
-	struct core *c = call->ctl->c;
-	struct ctl_error error;
-	int err = m ? parse(call, m, &error) :
-		      ctl_error_set(&error, ENOMEM, NULL, NULL, "out of memory");
-
-	if (!err && (err = core_busy_begin(c)) < 0)
-		ctl_error_set(&error, err, NULL, NULL, "the file system is being unmounted");
-	if (err < 0) {
-		free(m);
-		ctl_call_error(call, &error);
-		return;
-	}
-	m->call = call;
-	m->job.ops = &mark_job;
-	committer_submit(c, &m->job);
 }

@@ -34,6 +34,12 @@ int trust_report(struct core *c, struct db *db, int64_t row, const struct blob_i
  */
 void trust_lost(struct core *c, const struct verify_file *f, const char *why);
 /*
+ * Mark content @id as damaged, or (@good) take the mark away: @done with 0, -ENOENT (no such content)
+ * or a database error, once, from another thread. -ENOMEM, -ESHUTDOWN: not begun.
+ */
+int trust_mark(struct core *c, const struct blob_id *id, bool good,
+	       void (*done)(void *arg, int err), void *arg);
+/*
  * It was marked in this daemon's life and found good again: what the kernel has cached of it may be
  * from before.
  */

@@ -6,7 +6,8 @@
  * its place. So it is opened by its name once more: what later opens would get is what is judged.
  * That it is gone, or bad, counts only if the database still has it when it is marked (trust.c).
  */
-#include "core/core_impl.h"
+#include "core/service/core_impl.h"
+#include "core/trust/verify.h"
 
 #include "base/errname.h"
 #include "base/log.h"
@@ -17,6 +18,10 @@
 #include "store/store.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -26,6 +31,28 @@
 #define LOOK_BYTES ((int64_t)1 << 20)
 
 enum { SLOT_FREE, SLOT_FILLING, SLOT_READY };
+
+#define VERIFY_SLOTS 64	   /* files that wait */
+#define VERIFY_KNOWN 32768 /* files of which it is known that they were hashed; a power of two */
+
+/* free -> filling (who gives the file away) -> ready -> free (the thread here). */
+struct verify_slot {
+	atomic_int state;
+	struct verify_file file;
+};
+
+struct verifier {
+	struct verify_slot slot[VERIFY_SLOTS];
+	atomic_uint next; /* where to look for a free one first */
+	sem_t ready;	  /* as many as there are ready ones */
+	atomic_bool stop;
+	pthread_t thread;
+	/*
+	 * The first half of an id, where the second half says; 0: none. Hashed, or given to the
+	 * thread.
+	 */
+	atomic_uint_fast64_t known[VERIFY_KNOWN];
+};
 
 /* -------------------------------------------------------------------------- what is known */
 
@@ -59,7 +86,7 @@ static void forget(struct verifier *v, const struct blob_id *id)
 
 void verify_sealed(struct core *c, const struct blob_id *id)
 {
-	atomic_store(place_of(&c->verifier, id), tag_of(id));
+	atomic_store(place_of(c->verifier, id), tag_of(id));
 }
 
 static bool is_cached(int fd, const struct verify_file *f)
@@ -79,8 +106,8 @@ static bool has_cached_ends(int fd, const struct verify_file *f)
 
 void verify_opened(struct core *c, int fd, const struct verify_file *f)
 {
-	if (is_known(&c->verifier, &f->id) && !has_cached_ends(fd, f))
-		forget(&c->verifier, &f->id);
+	if (is_known(c->verifier, &f->id) && !has_cached_ends(fd, f))
+		forget(c->verifier, &f->id);
 }
 
 /* -------------------------------------------------------------------------- files that wait */
@@ -120,7 +147,7 @@ static struct verify_file take(struct verifier *v)
 
 void verify_closed(struct core *c, int fd, const struct verify_file *f)
 {
-	struct verifier *v = &c->verifier;
+	struct verifier *v = c->verifier;
 
 	if (atomic_load(&v->stop) || is_known(v, &f->id) || !is_cached(fd, f))
 		return;
@@ -166,7 +193,7 @@ static int look(struct core *c, const struct verify_file *f, bool is_cached,
 	};
 	int disk;
 
-	return fsck_read(c->store, &b, pace, &c->verifier, out_state, &disk);
+	return fsck_read(c->store, &b, pace, c->verifier, out_state, &disk);
 }
 
 /*
@@ -182,7 +209,7 @@ static enum check_ending judge(struct core *c, const struct verify_file *f)
 		return CHECK_GOOD;
 	if (!err)
 		err = look(c, f, false, &state);
-	forget(&c->verifier, &f->id);
+	forget(c->verifier, &f->id);
 	if (err) {
 		if (err != -ECANCELED)
 			log_warning("blob %s cannot be checked: %s", blob_hex(f->id.b).s,
@@ -201,7 +228,7 @@ static enum check_ending judge(struct core *c, const struct verify_file *f)
 static void *verify_main(void *arg)
 {
 	struct core *c = arg;
-	struct verifier *v = &c->verifier;
+	struct verifier *v = c->verifier;
 
 	pthread_setname_np(pthread_self(), "verifier");
 	priority_lower();
@@ -222,8 +249,11 @@ static void *verify_main(void *arg)
 
 int verify_start(struct core *c)
 {
-	struct verifier *v = &c->verifier;
+	struct verifier *v = calloc(1, sizeof(*v));
 
+	if (!v)
+		return -ENOMEM;
+	c->verifier = v;
 	if (sem_init(&v->ready, 0, 0) < 0)
 		return -errno;
 	return -pthread_create(&v->thread, NULL, verify_main, c);
@@ -231,7 +261,7 @@ int verify_start(struct core *c)
 
 void verify_stop(struct core *c)
 {
-	struct verifier *v = &c->verifier;
+	struct verifier *v = c->verifier;
 
 	atomic_store(&v->stop, true);
 	sem_post(&v->ready);
@@ -240,5 +270,6 @@ void verify_stop(struct core *c)
 
 void verify_fini(struct core *c)
 {
-	sem_destroy(&c->verifier.ready);
+	sem_destroy(&c->verifier->ready);
+	free(c->verifier);
 }

@@ -24,14 +24,8 @@
 
 #include "store/blob/blob.h"
 
-#include <pthread.h>
-#include <semaphore.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-#define VERIFY_SLOTS 64	   /* files that wait */
-#define VERIFY_KNOWN 32768 /* files of which it is known that they were hashed; a power of two */
 
 struct core;
 
@@ -41,25 +35,6 @@ struct verify_file {
 	struct blob_hash hash;
 	int64_t size;
 	int64_t row; /* of entry, to name it by; 0: unknown */
-};
-
-/* free -> filling (who gives the file away) -> ready -> free (the thread here). */
-struct verify_slot {
-	atomic_int state;
-	struct verify_file file;
-};
-
-struct verifier {
-	struct verify_slot slot[VERIFY_SLOTS];
-	atomic_uint next; /* where to look for a free one first */
-	sem_t ready;	  /* as many as there are ready ones */
-	atomic_bool stop;
-	pthread_t thread;
-	/*
-	 * The first half of an id, where the second half says; 0: none. Hashed, or given to the
-	 * thread.
-	 */
-	atomic_uint_fast64_t known[VERIFY_KNOWN];
 };
 
 int verify_start(struct core *c);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See gc_impl.h. Core layer.
+ * See gc_service.h. Core layer.
  *
  * The pass itself is store's (gc.h). Here it gets a thread of the lowest priority, the committer as
  * its writer, and the pins. Commits come first: its steps in the writer are short, and when
  * somebody else was waiting during one it leaves the writer alone for a few times as long as that
  * step took.
  */
-#include "core/core_impl.h"
+#include "core/upkeep/gc_service.h"
+#include "core/service/core_impl.h"
 
 #include "base/io.h"
 #include "base/log.h"
@@ -21,6 +22,13 @@
 
 #define PAUSE_FACTOR 3 /* of the time that a step took */
 #define PAUSE_MAX_NS INT64_C(100000000)
+
+struct gc_service {
+	struct lock lock; /* guards: */
+	bool is_running;
+	int64_t started; /* wall clock, ns */
+	struct gc_progress progress;
+};
 
 struct gc_thread {
 	struct core *c;
@@ -38,14 +46,19 @@ struct step_job {
 	bool finished; /* guarded by lock */
 };
 
-void gc_service_init(struct core *c)
+int gc_service_init(struct core *c)
 {
-	lock_init(&c->gc.lock, LOCK_QUEUE);
+	c->gc = calloc(1, sizeof(*c->gc));
+	if (!c->gc)
+		return -ENOMEM;
+	lock_init(&c->gc->lock, LOCK_QUEUE);
+	return 0;
 }
 
 void gc_service_fini(struct core *c)
 {
-	lock_fini(&c->gc.lock);
+	lock_fini(&c->gc->lock);
+	free(c->gc);
 }
 
 void gc_request_free(struct gc_request *r)
@@ -58,19 +71,17 @@ void gc_request_free(struct gc_request *r)
 	free(r);
 }
 
-static int step_apply(struct core *c, struct db *db, struct job *j)
+static int step_apply(struct job *j, struct db *db)
 {
 	struct step_job *s = (struct step_job *)(void *)j;
 
-	(void)c;
 	return s->fn(db, s->arg);
 }
 
-static void step_done(struct core *c, struct job *j)
+static void step_done(struct job *j)
 {
 	struct step_job *s = (struct step_job *)(void *)j;
 
-	(void)c;
 	lock_take(&s->lock);
 	s->finished = true;
 	pthread_cond_signal(&s->cond);
@@ -104,7 +115,7 @@ static int env_write(void *arg, gc_write_fn fn, void *fn_arg)
 
 	lock_init(&s.lock, LOCK_QUEUE);
 	lock_cond_init(&s.cond);
-	committer_submit(t->c, &s.job);
+	committer_submit(&t->c->committer, &s.job);
 	lock_take(&s.lock);
 	while (!s.finished)
 		lock_wait(&s.lock, &s.cond);
@@ -127,23 +138,23 @@ static void env_checkpoint(void *arg)
 {
 	struct gc_thread *t = arg;
 
-	committer_checkpoint(t->c);
+	committer_checkpoint(&t->c->committer);
 }
 
 static void env_progress(void *arg, const struct gc_progress *p)
 {
 	struct gc_thread *t = arg;
 
-	lock_take(&t->c->gc.lock);
-	t->c->gc.progress = *p;
-	lock_drop(&t->c->gc.lock);
+	lock_take(&t->c->gc->lock);
+	t->c->gc->progress = *p;
+	lock_drop(&t->c->gc->lock);
 }
 
 static bool env_should_stop(void *arg)
 {
 	struct gc_thread *t = arg;
 
-	return core_is_closing(t->c) || t->r->is_cancelled(t->r->arg);
+	return busy_is_closing(&t->c->busy) || t->r->is_cancelled(t->r->arg);
 }
 
 static void count(struct core *c, const struct gc_request *r, int err,
@@ -183,14 +194,14 @@ static void *gc_main(void *arg)
 	err = gc_run(c->store, &env, &t->r->opt, &report, &msg);
 	if (err < 0 && err != -EINTR)
 		log_warning("gc: %s", msg.s);
-	lock_take(&c->gc.lock);
-	c->gc.is_running = false;
-	lock_drop(&c->gc.lock);
+	lock_take(&c->gc->lock);
+	c->gc->is_running = false;
+	lock_drop(&c->gc->lock);
 	count(c, t->r, err, &report);
 	t->r->done(t->r->arg, err, &report, &msg);
 	gc_request_free(t->r);
 	free(t);
-	core_busy_end(c);
+	busy_end(&c->busy);
 	return NULL;
 }
 
@@ -214,28 +225,28 @@ static int start_thread(struct core *c, struct gc_request *r)
 
 int gc_start(struct core *c, struct gc_request *r)
 {
-	int err = core_busy_begin(c);
+	int err = busy_begin(&c->busy);
 	bool running;
 
 	if (err < 0)
 		return err;
-	lock_take(&c->gc.lock);
-	running = c->gc.is_running;
+	lock_take(&c->gc->lock);
+	running = c->gc->is_running;
 	if (!running) {
-		c->gc.is_running = true;
-		c->gc.started = io_now_ns();
-		c->gc.progress = (struct gc_progress){ 0 };
+		c->gc->is_running = true;
+		c->gc->started = io_now_ns();
+		c->gc->progress = (struct gc_progress){ 0 };
 	}
-	lock_drop(&c->gc.lock);
+	lock_drop(&c->gc->lock);
 	err = running ? -EALREADY : start_thread(c, r);
 	if (!err)
 		return 0;
 	if (!running) {
-		lock_take(&c->gc.lock);
-		c->gc.is_running = false;
-		lock_drop(&c->gc.lock);
+		lock_take(&c->gc->lock);
+		c->gc->is_running = false;
+		lock_drop(&c->gc->lock);
 	}
-	core_busy_end(c);
+	busy_end(&c->busy);
 	return err;
 }
 
@@ -243,10 +254,10 @@ bool gc_look(struct core *c, struct gc_progress *out, int64_t *out_started)
 {
 	bool running;
 
-	lock_take(&c->gc.lock);
-	running = c->gc.is_running;
-	*out = c->gc.progress;
-	*out_started = c->gc.started;
-	lock_drop(&c->gc.lock);
+	lock_take(&c->gc->lock);
+	running = c->gc->is_running;
+	*out = c->gc->progress;
+	*out_started = c->gc->started;
+	lock_drop(&c->gc->lock);
 	return running;
 }

@@ -3,17 +3,9 @@
 #ifndef FENCE_CORE_UPKEEP_GC_SERVICE_H
 #define FENCE_CORE_UPKEEP_GC_SERVICE_H
 
-#include "base/lock.h"
 #include "store/gc/gc.h"
 
 struct core;
-
-struct gc_service {
-	struct lock lock; /* LOCK_QUEUE; guards: */
-	bool is_running;
-	int64_t started; /* wall clock, ns */
-	struct gc_progress progress;
-};
 
 /* Owned by gc once it has started; its paths are, too. */
 struct gc_request {
@@ -25,7 +17,8 @@ struct gc_request {
 	void *arg;
 };
 
-void gc_service_init(struct core *c);
+/* -ENOMEM. */
+int gc_service_init(struct core *c);
 void gc_service_fini(struct core *c);
 /* Takes @r on success. -EALREADY: one is running.  -ESHUTDOWN. */
 int gc_start(struct core *c, struct gc_request *r);

@@ -10,7 +10,7 @@
 #include "base/errname.h"
 #include "base/io.h"
 #include "base/log.h"
-#include "core/core_impl.h"
+#include "core/service/core_impl.h"
 #include "store/generation.h"
 #include "store/store.h"
 
@@ -19,30 +19,31 @@
 #define EVERY_NS INT64_C(60000000000)
 
 struct raise {
-	struct job job;	  /* first */
+	struct job job; /* first */
+	struct core *c;
 	struct work work; /* then */
 	int64_t generation;
 };
 
-static int raise_apply(struct core *c, struct db *db, struct job *j)
+static int raise_apply(struct job *j, struct db *db)
 {
 	struct raise *r = (struct raise *)(void *)j;
 	bool restored;
 
-	return generation_advance(c->store, db, &r->generation, &restored);
+	return generation_advance(r->c->store, db, &r->generation, &restored);
 }
 
-static void write_file(struct core *c, struct work *w)
+static void write_file(struct work *w)
 {
 	struct raise *r = (struct raise *)(void *)((char *)w - offsetof(struct raise, work));
-	int err = generation_write_file(c->store, r->generation);
+	int err = generation_write_file(r->c->store, r->generation);
 
 	if (err < 0)
 		log_warning("cannot write the store's generation: %s", errname(err));
 	free(r);
 }
 
-static void raise_done(struct core *c, struct job *j)
+static void raise_done(struct job *j)
 {
 	struct raise *r = (struct raise *)(void *)j;
 
@@ -51,22 +52,23 @@ static void raise_done(struct core *c, struct job *j)
 		return;
 	}
 	r->work.run = write_file;
-	pool_submit(c, &r->work);
+	pool_submit(&r->c->pool, &r->work);
 }
 
 static const struct job_ops raise_ops = { .apply = raise_apply, .done = raise_done };
 
-void generation_tick(struct core *c)
+void generation_tick(struct core *c, struct generation_clock *clock)
 {
-	int64_t now = io_boot_ns(), revision = atomic_load(&c->live_rev);
+	int64_t now = io_boot_ns(), revision = atomic_load(&c->live.rev);
 	struct raise *r;
 
-	if (now < c->generation.due || revision == c->generation.revision)
+	if (now < clock->due || revision == clock->revision)
 		return;
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return;
-	c->generation = (struct generation_clock){ now + EVERY_NS, revision };
+	*clock = (struct generation_clock){ now + EVERY_NS, revision };
+	r->c = c;
 	r->job.ops = &raise_ops;
-	committer_submit(c, &r->job);
+	committer_submit(&c->committer, &r->job);
 }

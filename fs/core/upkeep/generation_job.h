@@ -15,6 +15,6 @@ struct generation_clock {
 };
 
 /* Raise it if a minute has gone by and there were commits since. */
-void generation_tick(struct core *c);
+void generation_tick(struct core *c, struct generation_clock *clock);
 
 #endif

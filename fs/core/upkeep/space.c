@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* See space.h. Core layer. */
-#include "core/core_impl.h"
+#include "core/upkeep/space.h"
+
+#include "core/service/core_impl.h"
 
 #include "base/errname.h"
 #include "base/io.h"
@@ -10,11 +12,27 @@
 #include "store/store.h"
 
 #include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #define REST_FACTOR 100 /* of the time that it took a processor */
 #define REST_MIN_NS INT64_C(15000000000)
+
+#define SPACE_WORDS (sizeof(struct space_result) / sizeof(int64_t))
+
+/*
+ * The newest result lies in slot[number % 2], and the next one is written into the other. So there
+ * is no lock that a thread of low priority could keep from others.
+ */
+struct space {
+	atomic_uint number; /* 0: none yet */
+	_Atomic int64_t slot[2][SPACE_WORDS];
+	_Atomic int64_t due; /* CLOCK_BOOTTIME, ns: not before */
+	atomic_bool is_running;
+	atomic_bool stop;
+};
 
 _Static_assert(sizeof(struct space_result) % sizeof(int64_t) == 0, "copied as words");
 
@@ -51,7 +69,7 @@ static int measure(struct core *c, struct space_result *r)
 
 	if (err < 0)
 		return err;
-	db_stop_when(db, &c->space.stop);
+	db_stop_when(db, &c->space->stop);
 	err = usage_read_by(c->store, db, &r->usage);
 	db_close(db);
 	r->at = io_now_ns();
@@ -78,13 +96,13 @@ static void *space_main(void *arg)
 	priority_lower();
 	err = measure(c, &r);
 	if (!err)
-		publish(&c->space, &r);
+		publish(c->space, &r);
 	else if (err != -EINTR)
 		log_warning("cannot add up what takes the space: %s", errname(err));
 	rest = processor_ns() * REST_FACTOR;
-	atomic_store(&c->space.due, io_boot_ns() + (rest > REST_MIN_NS ? rest : REST_MIN_NS));
-	atomic_store(&c->space.is_running, false);
-	core_busy_end(c);
+	atomic_store(&c->space->due, io_boot_ns() + (rest > REST_MIN_NS ? rest : REST_MIN_NS));
+	atomic_store(&c->space->is_running, false);
+	busy_end(&c->busy);
 	return NULL;
 }
 
@@ -95,19 +113,19 @@ static void begin(struct core *c)
 {
 	pthread_t thread;
 
-	if (core_busy_begin(c) == 0) {
+	if (busy_begin(&c->busy) == 0) {
 		if (pthread_create(&thread, NULL, space_main, c) == 0) {
 			pthread_detach(thread);
 			return;
 		}
-		core_busy_end(c);
+		busy_end(&c->busy);
 	}
-	atomic_store(&c->space.is_running, false);
+	atomic_store(&c->space->is_running, false);
 }
 
 bool space_look(struct core *c, struct space_result *out)
 {
-	struct space *s = &c->space;
+	struct space *s = c->space;
 	bool known = load(s, out);
 
 	if (io_boot_ns() >= atomic_load(&s->due) && !atomic_exchange(&s->is_running, true))
@@ -117,5 +135,16 @@ bool space_look(struct core *c, struct space_result *out)
 
 void space_stop(struct core *c)
 {
-	atomic_store(&c->space.stop, true);
+	atomic_store(&c->space->stop, true);
+}
+
+int space_init(struct core *c)
+{
+	c->space = calloc(1, sizeof(*c->space));
+	return c->space ? 0 : -ENOMEM;
+}
+
+void space_fini(struct core *c)
+{
+	free(c->space);
 }

@@ -9,7 +9,6 @@
 
 #include "store/usage.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,20 +20,9 @@ struct space_result {
 	int64_t took; /* ns */
 };
 
-#define SPACE_WORDS (sizeof(struct space_result) / sizeof(int64_t))
-
-/*
- * The newest result lies in slot[number % 2], and the next one is written into the other. So there
- * is no lock that a thread of low priority could keep from others.
- */
-struct space {
-	atomic_uint number; /* 0: none yet */
-	_Atomic int64_t slot[2][SPACE_WORDS];
-	_Atomic int64_t due; /* CLOCK_BOOTTIME, ns: not before */
-	atomic_bool is_running;
-	atomic_bool stop;
-};
-
+/* -ENOMEM. */
+int space_init(struct core *c);
+void space_fini(struct core *c);
 /* True and *out, if there is any result; begins to make a newer one if it is time. */
 bool space_look(struct core *c, struct space_result *out);
 /* The service ends: what is under way ends early. */

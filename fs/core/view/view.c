@@ -8,9 +8,9 @@
  * computed from the old revision is dropped by the kernel before the new one shows anywhere, and
  * one computed inside the window is not cached at all.
  */
-#include "core/core_impl.h"
+#include "core/view/view_impl.h"
 
-#include "store/store.h"
+#include "core/service/core_impl.h"
 
 #include <errno.h>
 
@@ -55,21 +55,10 @@ bool view_is_uncached(const struct view *v)
 	return v->uncached;
 }
 
-int core_read_begin(struct core *c, struct db **out_db, int64_t *out_rev)
-{
-	*out_rev = atomic_load(&c->live_rev);
-	return store_reader_get(c->store, out_db);
-}
-
-void core_read_end(struct core *c, struct db *db)
-{
-	store_reader_put(c->store, db);
-}
-
 int view_lookup(struct view *v, int64_t dir, const char *name, struct node *out,
 		bool *out_cacheable_absence)
 {
-	bool cacheable = !v->uncached && !atomic_load(&v->core->window);
+	bool cacheable = !v->uncached && !atomic_load(&v->core->live.window);
 	struct db *db;
 	int64_t rev;
 	int err = core_read_begin(v->core, &db, &rev);
@@ -87,7 +76,7 @@ int view_lookup(struct view *v, int64_t dir, const char *name, struct node *out,
 
 int view_getattr(struct view *v, enum entry_kind kind, int64_t id, struct node *out)
 {
-	bool cacheable = !v->uncached && !atomic_load(&v->core->window);
+	bool cacheable = !v->uncached && !atomic_load(&v->core->live.window);
 	struct db *db;
 	int64_t rev;
 	int err = core_read_begin(v->core, &db, &rev);
@@ -117,7 +106,7 @@ int view_readlink(struct view *v, int64_t id, char **out_target)
 int view_list(struct view *v, int64_t dir, int64_t *rev, const char *after, struct named_node *out,
 	      int max)
 {
-	bool cacheable = !v->uncached && !atomic_load(&v->core->window);
+	bool cacheable = !v->uncached && !atomic_load(&v->core->live.window);
 	struct db *db;
 	int64_t now;
 	int n = core_read_begin(v->core, &db, &now);

@@ -8,7 +8,7 @@
  * and the mode is what both allow: past_mode.h. The kernel may cache them: a commit that changes
  * them drops the name, and the directory's attributes, in every view.
  */
-#include "core/core_impl.h"
+#include "core/service/core_impl.h"
 #include "core/access/past_mode.h"
 #include "core/view/snapshot_impl.h"
 #include "store/tree/record.h"
@@ -16,6 +16,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct snapshot_list {
+	struct lock lock; /* guards the list */
+	struct snapshot *first;
+};
 
 struct snapshot {
 	struct view view; /* first */
@@ -110,7 +115,7 @@ static int at_listxattr(struct view *v, struct db *db, int64_t now, enum entry_k
  */
 static void at_destroy(struct view *v)
 {
-	struct snapshot_list *list = &v->core->snapshots;
+	struct snapshot_list *list = v->core->snapshots;
 	struct snapshot **at;
 
 	lock_take(&list->lock);
@@ -131,20 +136,24 @@ static const struct view_ops at_ops = {
 	.destroy = at_destroy,
 };
 
-void snapshot_list_init(struct core *c)
+int snapshot_list_init(struct core *c)
 {
-	lock_init(&c->snapshots.lock, LOCK_SESSIONS);
-	c->snapshots.first = NULL;
+	c->snapshots = calloc(1, sizeof(*c->snapshots));
+	if (!c->snapshots)
+		return -ENOMEM;
+	lock_init(&c->snapshots->lock, LOCK_SESSIONS);
+	return 0;
 }
 
 void snapshot_list_fini(struct core *c)
 {
-	lock_fini(&c->snapshots.lock);
+	lock_fini(&c->snapshots->lock);
+	free(c->snapshots);
 }
 
 int64_t snapshot_newest(struct core *c)
 {
-	return atomic_load(&c->live_rev);
+	return atomic_load(&c->live.rev);
 }
 
 /*
@@ -164,7 +173,7 @@ static bool take_if_alive(struct view *v)
 
 int snapshot_at(struct core *c, int64_t revision, struct view **out)
 {
-	struct snapshot_list *list = &c->snapshots;
+	struct snapshot_list *list = c->snapshots;
 	struct snapshot *s;
 
 	if (revision < 0 || revision > snapshot_newest(c))

@@ -39,7 +39,8 @@ struct view {
 
 void view_init(struct view *v, struct core *core, const struct view_ops *ops, bool writable);
 
-extern const struct view_ops view_live_ops;
+/* The live tree; NULL: no memory. For core, which frees it. */
+struct view *view_live_new(struct core *c);
 /* @e as a node of the past, with the permissions of past_mode.h. */
 int node_from_past(const struct view *v, struct db *db, int64_t now, const struct entry *e,
 		   struct node *out);

@@ -74,10 +74,10 @@ static int live_listxattr(struct view *v, struct db *db, int64_t rev, enum entry
 
 static void live_destroy(struct view *v)
 {
-	(void)v; /* part of struct core */
+	(void)v; /* lives as long as core */
 }
 
-const struct view_ops view_live_ops = {
+static const struct view_ops view_live_ops = {
 	.lookup = live_lookup,
 	.getattr = live_getattr,
 	.readlink = live_readlink,
@@ -86,3 +86,12 @@ const struct view_ops view_live_ops = {
 	.listxattr = live_listxattr,
 	.destroy = live_destroy,
 };
+
+struct view *view_live_new(struct core *c)
+{
+	struct view *v = calloc(1, sizeof(*v));
+
+	if (v)
+		view_init(v, c, &view_live_ops, false);
+	return v;
+}

@@ -8,7 +8,7 @@
  * Permissions of a path are those that it has now or had last, those of a version are narrower
  * still (P8, see past_mode.h). Nothing is cached: new versions come without the kernel being told.
  */
-#include "core/core_impl.h"
+#include "core/service/core_impl.h"
 #include "core/view/snapshot_impl.h"
 #include "store/store.h"
 

@@ -9,6 +9,7 @@
  */
 #include "fuse/mount/watchdog.h"
 
+#include "core/core.h"
 #include "core/loop/pulse.h"
 #include "fuse/ops/fs.h"
 #include "fuse/mount/notify_socket.h"
