@@ -1,23 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""What every mounted test uses. A test file is a script of functions test_*:
+"""What every mounted test uses. A file of tests:
 
+    import pytest
     from fenceharness import *
 
-    @mount_options("passthrough=on", "passthrough=off")     # run once with each
-    def test_late_writer_is_refused(mnt, ctl):              # arguments are fixtures, by name
+    @pytest.mark.mount_options("passthrough=on", "passthrough=off")     # run once with each
+    def test_late_writer_is_refused(mnt, ctl):
         ctl.expect_ok("claim", path="p", token=42)
         ctl.expect_err("ESTALE", "claim", path="p", token=41)
 
-    if __name__ == "__main__":
-        main()
-
-Fixtures: tmp (a private directory on a real file system), store (a Store), mnt (it, mounted), ctl (a
-conversation on mnt). Every test runs in a process of its own, under a hard timeout; what it leaves
-behind (processes, mounts, loop devices) is found and removed by the runner, and mounts and daemons
-left behind by a test that passed make it fail.
-
-Run one file:       tests/run NAME [FUNCTION...]
-Or by hand:         PYTHONPATH=tests/harness python3 tests/fs/test-x.py [--help]
+tests/README.md says how such a test is run and supervised, and which fixtures there are.
 """
 
 from .any_moment import AnyMoment
@@ -39,7 +31,6 @@ from .process import (
 from .kernel import fuse_connection, fuse_parameter, mounts_beneath
 from .terminal import Terminal
 from .namespace import own_mounts
-from .runner import main, mount_options, params, skip, skip_unless, timeout
 
 __all__ = [
     "AnyMoment",
@@ -63,20 +54,14 @@ __all__ = [
     "fuse_connection",
     "fuse_parameter",
     "loop_fs",
-    "main",
-    "mount_options",
     "mounts_beneath",
     "own_mounts",
-    "params",
     "quote",
     "run",
     "scratch_root",
-    "skip",
-    "skip_unless",
     "source_dir",
     "spawn",
     "stop_process",
-    "timeout",
     "unquote",
     "wait_until",
 ]

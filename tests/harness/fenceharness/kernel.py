@@ -2,6 +2,7 @@
 """What the kernel says of mounts, processes and FUSE connections. Nothing here touches a mount."""
 
 import contextlib
+import fcntl
 import os
 import re
 import subprocess
@@ -205,11 +206,17 @@ def fuse_parameter(name: str, value: str):
 
 @contextlib.contextmanager
 def fuse_device_for_all():
-    """/dev/fuse as udev's rules make it, where no udev runs: else ordinary users could not mount."""
+    """/dev/fuse as udev's rules make it, where no udev runs: else ordinary users could not mount.
+
+    One test at a time: each puts back what it found.
+    """
     device = Path("/dev/fuse")
+    lock = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
+    fcntl.flock(lock, fcntl.LOCK_EX)
     before = device.stat().st_mode & 0o7777
     device.chmod(0o666)
     try:
         yield
     finally:
         device.chmod(before)
+        os.close(lock)
