@@ -10,7 +10,7 @@ from fenceharness import kernel
 
 NOBODY = 65534
 USER = "setpriv --reuid=65534 --regid=65534 --clear-groups"
-HELPER = build_dir() / "mount-helpers/mount.fencefs"
+HELPER = helper_program()
 
 
 def new_store(tmp):

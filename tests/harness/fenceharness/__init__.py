@@ -18,7 +18,7 @@ from .ctl import Ctl, ProtocolError, Reply, quote, unquote
 from .database import changing
 from .loopfs import LoopFs, loop_fs
 from .mount import Daemon, Mount, Store
-from .paths import build_dir, fence_program, fencefs_program, scratch_root, source_dir
+from .paths import build_dir, fence_program, fencefs_program, helper_program, scratch_root, source_dir
 from .process import (
     Child,
     ChildFailed,
@@ -53,6 +53,7 @@ __all__ = [
     "fencefs_program",
     "fuse_connection",
     "fuse_parameter",
+    "helper_program",
     "loop_fs",
     "mounts_beneath",
     "own_mounts",

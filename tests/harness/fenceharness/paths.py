@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: MIT
 """Where things are: the source, the build, and a place for scratch files."""
 
+import contextlib
+import functools
 import os
+import shutil
+import subprocess
+import tempfile
 from pathlib import Path
 
-from .kernel import mount_of
+# File systems that behave as a store's does: no tmpfs, no overlay. "ext2/ext3" is what stat calls ext4, too.
+REAL = ("ext2/ext3", "xfs", "btrfs")
 
-# File systems that behave as a store's does: no tmpfs, no overlay.
-REAL = ("ext4", "xfs", "btrfs")
+SUPPRESSIONS = "tests/harness/tsan.supp"
+
+# What users other than root run, beneath the build directory.
+PROGRAMS = ("tools/fence", "fs/fencefs", "mount-helpers/mount.fencefs")
 
 
 def source_dir() -> Path:
@@ -18,22 +26,52 @@ def build_dir() -> Path:
     return Path(os.environ.get("FENCE_BUILD") or source_dir() / "build").resolve()
 
 
+def program(name: str) -> Path:
+    """One of PROGRAMS, where every user can run it."""
+    return Path(os.environ.get("FENCE_PROGRAMS") or build_dir()) / name
+
+
 def fence_program() -> str:
-    return str(build_dir() / "tools" / "fence")
+    return str(program("tools/fence"))
 
 
 def fencefs_program() -> str:
-    return str(build_dir() / "fs" / "fencefs")
+    return str(program("fs/fencefs"))
 
 
+def helper_program() -> str:
+    return str(program("mount-helpers/mount.fencefs"))
+
+
+def _is_open_to_all(path: Path) -> bool:
+    """Whether every user may look into the directory @path and all above it."""
+    return all(one.stat().st_mode & 0o001 for one in (path, *path.parents))
+
+
+@contextlib.contextmanager
+def programs_for_all():
+    """Copies PROGRAMS for as long as the block lasts, if the build lies where other users cannot go."""
+    if _is_open_to_all(build_dir()) and _is_open_to_all(source_dir()):
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="fence-programs-", dir=scratch_root()) as copies:
+        os.chmod(copies, 0o755)
+        for name in (*PROGRAMS, SUPPRESSIONS):
+            (Path(copies) / name).parent.mkdir(parents=True, exist_ok=True)
+            top = source_dir() if name == SUPPRESSIONS else build_dir()
+            shutil.copy2(top / name, Path(copies) / name)
+        os.environ["FENCE_PROGRAMS"] = copies
+        yield
+
+
+@functools.cache
 def scratch_root() -> Path:
     """The directory that private directories are made in: FENCE_TEST_DIR, by default /var/tmp."""
     root = Path(os.environ.get("FENCE_TEST_DIR") or "/var/tmp").resolve()
-    found = mount_of(root)
-    if found.fstype not in REAL:
-        raise RuntimeError(
-            f"{root} is on {found.fstype}; set FENCE_TEST_DIR to a directory on ext4 or xfs"
-        )
+    # stat asks the file system: mountinfo does not show what a chroot's root lies on.
+    done = subprocess.run(["stat", "-f", "-c", "%T", root], stdout=subprocess.PIPE, text=True, check=True)
+    if done.stdout.strip() not in REAL:
+        raise RuntimeError(f"{root} is on {done.stdout.strip()}; set FENCE_TEST_DIR to a directory on ext4 or xfs")
     return root
 
 
@@ -62,7 +100,7 @@ def program_env(extra=None) -> dict:
     env["LC_ALL"] = "C.UTF-8"
     env.setdefault("ASAN_OPTIONS", "abort_on_error=0:detect_leaks=1:detect_stack_use_after_return=1")
     env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
-    quiet = source_dir() / "tests/harness/tsan.supp"
+    quiet = Path(os.environ.get("FENCE_PROGRAMS") or source_dir()) / SUPPRESSIONS
     env.setdefault("TSAN_OPTIONS", f"second_deadlock_stack=1:suppressions={quiet}")
     env.update(extra or {})
     return env

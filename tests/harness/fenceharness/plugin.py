@@ -5,12 +5,13 @@ Every test runs in a child process under supervision (supervisor.py). Without xd
 pytest itself, with xdist one of a worker.
 """
 
+import contextlib
 import os
 import random
 
 import pytest
 
-from . import selection, supervisor
+from . import paths, selection, supervisor
 from .count import Count
 from .fixtures import *
 from .unit_tests import UnitFile
@@ -34,8 +35,14 @@ def pytest_configure(config):
         config.addinivalue_line("markers", mark)
     os.environ.setdefault("MALLOC_PERTURB_", str(random.randint(1, 255)))
     config.pluginmanager.register(Selected(config), "fencefs-selected")
-    if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Count(config), "fencefs-count")
+    if hasattr(config, "workerinput"):
+        return
+    config.pluginmanager.register(Count(config), "fencefs-count")
+    if not paths.build_dir().is_dir():
+        raise pytest.UsageError(f"{paths.build_dir()} is not there: tests/run builds it")
+    stack = contextlib.ExitStack()
+    stack.enter_context(paths.programs_for_all())
+    config.add_cleanup(stack.close)
 
 
 def pytest_report_header():
@@ -119,6 +126,7 @@ def _forbid_skip(item, report):
 def pytest_pyfunc_call(pyfuncitem):
     """The end of what a test has mounted belongs to the test: what goes wrong there is its failure."""
     arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
-    pyfuncitem.obj(**arguments)
-    supervisor.finish(pyfuncitem.funcargs.get("ctl"))
+    with contextlib.chdir(paths.private_dir()):  # other users need not be able to go where pytest is
+        pyfuncitem.obj(**arguments)
+        supervisor.finish(pyfuncitem.funcargs.get("ctl"))
     return True

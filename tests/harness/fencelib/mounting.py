@@ -13,7 +13,7 @@ import pytest
 from fenceharness import *
 from fenceharness import kernel
 
-HELPER = build_dir() / "mount-helpers/mount.fencefs"
+HELPER = helper_program()
 HELPERS = {Path("/sbin/mount.fencefs"): HELPER, Path("/sbin/mount.fuse.fencefs"): HELPER}
 
 
