@@ -163,10 +163,14 @@ class Listener:
             found += message is not None and key in message
         return found
 
-    def check_alive(self):
-        """From now on it is: what came before does not count."""
+    def forget(self):
+        """What came until now does not count."""
         while self.next(0) is not None:
             pass
+
+    def check_alive(self):
+        """From now on it is."""
+        self.forget()
         for _ in range(3):
             self.wait("WATCHDOG")
 
@@ -311,6 +315,7 @@ def put(_me, mount):
 
 def check_silent(hears: Listener):
     """What was on its way may still arrive."""
+    hears.forget()
     assert hears.count(20 * PERIOD) <= 1
 
 

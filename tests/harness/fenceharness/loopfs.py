@@ -8,7 +8,7 @@ from pathlib import Path
 
 from . import kernel
 from .paths import private_dir
-from .process import run
+from .process import run, wait_until
 
 _numbers = itertools.count(1)
 
@@ -46,7 +46,10 @@ class LoopFs:
         self.path.chmod(0o755)
 
     def unmount(self):
+        """Back when it is unmounted everywhere: a mount namespace that began meanwhile has a copy for a moment."""
         run("umount", self.path)
+        known = Path("/sys/fs") / self.fstype / Path(self.device).name
+        wait_until(lambda: not known.exists(), f"the end of the file system on {self.device}")
 
     def remount(self):
         """Unmounts and mounts again: after shutdown(), the journal is replayed."""

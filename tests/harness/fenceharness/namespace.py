@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: MIT
 """Programs in a mount namespace of their own, which nothing that runs beside them notices."""
 
-from .paths import private_dir
+from .paths import private_dir, scratch_root
 
-# A copy of another test's mount would keep it alive: its daemon would not end when that test unmounts it.
+# A copy of another test's mount would keep it alive: its daemon, or its loop device, would not end when that test
+# unmounts it.
 FORGET = r"""
-keep=$1; shift
-awk '$0 ~ / - fuse\.fencefs / { gsub(/\\040/, " ", $5); print $5 }' FS=" " /proc/self/mountinfo |
-    while IFS= read -r at; do
-        case $at/ in "$keep"/*) ;; *) umount --lazy "$at" 2>/dev/null || : ;; esac
+keep=$1; others=$2/fence-; shift 2
+awk '{ gsub(/\\040/, " ", $5); print ($0 ~ / - fuse\.fencefs /) " " $5 }' FS=" " /proc/self/mountinfo |
+    while read -r ours at; do
+        case $at/ in
+        "$keep"/*) ;;
+        "$others"*) umount --lazy "$at" 2>/dev/null || : ;;
+        *) [ "$ours" = 0 ] || umount --lazy "$at" 2>/dev/null || : ;;
+        esac
     done
 exec "$@"
 """
@@ -17,4 +22,5 @@ exec "$@"
 def own_mounts(*options, keep=None) -> list[str]:
     """What to put before a command: of all fencefs mounts it sees those at and beneath @keep (the test's) alone."""
     keep = keep or private_dir()
-    return ["unshare", "--mount", "--propagation", "private", *options, "sh", "-c", FORGET, "sh", str(keep)]
+    forget = ["sh", "-c", FORGET, "sh", str(keep), str(scratch_root())]
+    return ["unshare", "--mount", "--propagation", "private", *options, *forget]

@@ -9,6 +9,7 @@ connections and take down the mounts beneath the test's own directory.
 
 import contextlib
 import ctypes
+import faulthandler
 import os
 import pickle
 import re
@@ -92,6 +93,7 @@ def _child(item: Item, directory: Path, results: int, output: int):
 def _be_alone(results: int, output: int):
     """No terminal, no descriptors of ours: what it says goes to @output."""
     os.setsid()
+    faulthandler.disable()  # a test may want to die of SIGBUS, and its descriptor goes
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(output, 1)
