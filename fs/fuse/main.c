@@ -15,8 +15,8 @@
 #include "fuse/mount/guard.h"
 #include "fuse/mount/notify_socket.h"
 #include "fuse/mount/options.h"
-#include "fuse/serve.h"
 #include "fuse/mount/stale.h"
+#include "fuse/serve.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,11 +13,14 @@
 #include "base/path.h"
 #include "core/core.h"
 #include "fuse/mount/covered.h"
-#include "fuse/ops/fs.h"
 #include "fuse/mount/mount_failure.h"
 #include "fuse/mount/notify_socket.h"
 #include "fuse/mount/options.h"
 #include "fuse/mount/stale.h"
+#include "fuse/ops/fs_ops.h"
+#include "fuse/ops/invalidate.h"
+#include "fuse/ops/op_time.h"
+#include "fuse/state/fs.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -80,8 +83,9 @@ static void end_signals(sigset_t *out)
 
 static void say_stopping(struct server *s)
 {
-	if (s->fs->notify && !s->has_said_stopping)
-		notify_socket_say(s->fs->notify, "STOPPING=1", "finishing what was accepted");
+	if (s->fs->watchdog.notify && !s->has_said_stopping)
+		notify_socket_say(s->fs->watchdog.notify, "STOPPING=1",
+				  "finishing what was accepted");
 	s->has_said_stopping = true;
 }
 
@@ -290,7 +294,7 @@ static int run(struct server *s, const struct options *o, const struct serve_pla
 	const struct core_options options = { .mountpoint = place->mountpoint, .features = "" };
 	int e;
 
-	fs_hooks(s->fs, &hooks);
+	invalidate_hooks(s->fs, &hooks);
 	e = open_store(s, place, &options, &hooks, err);
 	if (e < 0)
 		return e;
@@ -335,7 +339,7 @@ int serve(const struct options *o, const struct serve_place *place, struct errms
 	s.fs->want_uring = want_uring(o);
 	s.fs->ready = place->ready;
 	s.fs->ready_arg = place->ready_arg;
-	s.fs->notify = place->notify;
+	s.fs->watchdog.notify = place->notify;
 	s.fs->watchdog.workers = worker_count();
 	e = run(&s, o, place, err);
 	fs_free(s.fs);

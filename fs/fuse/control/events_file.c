@@ -5,13 +5,13 @@
  * Reads wait parked until there is a line; writes choose where to begin. Like ctl it has an inode
  * of its own for each lookup, so that readers do not wait for one another.
  */
-#include "fuse/control/events_file.h"
-
+#include "core/access/caller.h"
 #include "core/events/events.h"
-#include "fuse/control/ctl_file.h"
-#include "fuse/ops/fs.h"
-#include "fuse/ops/handle.h"
-#include "fuse/ops/parked.h"
+#include "fuse/control/control_file.h"
+#include "fuse/control/opener.h"
+#include "fuse/state/fs.h"
+#include "fuse/state/handle.h"
+#include "fuse/state/parked.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -21,54 +21,8 @@
 
 struct events_handle {
 	struct handle h;
-	struct fs *fs;
 	struct event_reader *reader; /* owned */
 };
-
-static void events_file_close(struct handle *h)
-{
-	struct events_handle *e = (struct events_handle *)h;
-
-	events_close(e->reader);
-	handle_fini(e->fs, &e->h);
-	free(e);
-}
-
-static const struct handle_type events_type = { events_file_close };
-
-bool events_file_is(const struct fuse_file_info *fi)
-{
-	const struct handle *h = handle_of(fi);
-
-	return h && h->type == &events_type;
-}
-
-static struct events_handle *events_handle_of(const struct fuse_file_info *fi)
-{
-	return (struct events_handle *)handle_of(fi);
-}
-
-void events_file_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
-{
-	struct fs *fs = fs_of(req);
-	struct events_handle *e = calloc(1, sizeof(*e));
-	struct caller who;
-	int err = -ENOMEM;
-
-	if (e) {
-		ctl_file_caller(req, &who);
-		err = events_open(fs->core, &who, &e->reader);
-	}
-	if (err < 0) {
-		free(e);
-		fuse_reply_err(req, -err);
-		return;
-	}
-	e->fs = fs;
-	handle_init(fs, &e->h, &events_type, inode);
-	if (ctl_file_reply_stream(req, &e->h, fi) < 0)
-		events_file_close(&e->h);
-}
 
 struct events_request {
 	struct parked parked;
@@ -99,34 +53,37 @@ static void read_done(void *arg, int err, const void *data, size_t len)
 	parked_put(p);
 }
 
-void events_file_read(fuse_req_t req, size_t size, struct fuse_file_info *fi)
+static void reader_read(fuse_req_t req, struct handle *h, size_t size, off_t off)
 {
 	struct events_request *r = calloc(1, sizeof(*r));
 
+	(void)off;
 	if (!r) {
 		fuse_reply_err(req, ENOMEM);
 		return;
 	}
-	r->e = events_handle_of(fi);
-	handle_get(&r->e->h);
+	r->e = (struct events_handle *)h;
+	handle_get(h);
 	parked_init(&r->parked, req, request_interrupt, request_free);
 	events_read(r->e->reader, size, read_done, &r->parked);
 	parked_started(&r->parked);
 	parked_put(&r->parked);
 }
 
-void events_file_write(fuse_req_t req, struct fuse_bufvec *in, struct fuse_file_info *fi)
+static void reader_write(fuse_req_t req, struct handle *h, struct fuse_bufvec *in, off_t off)
 {
+	struct events_handle *e = (struct events_handle *)h;
 	char line[SEEK_LINE_MAX];
 	struct fuse_bufvec to = FUSE_BUFVEC_INIT(sizeof(line));
 	size_t size = fuse_buf_size(in);
 	ssize_t n = -EINVAL;
 	int err;
 
+	(void)off;
 	to.buf[0].mem = line;
 	if (size <= sizeof(line))
 		n = fuse_buf_copy(&to, in, 0);
-	err = n < 0 ? (int)n : events_seek(events_handle_of(fi)->reader, line, (size_t)n);
+	err = n < 0 ? (int)n : events_seek(e->reader, line, (size_t)n);
 	if (err < 0)
 		fuse_reply_err(req, -err);
 	else
@@ -141,11 +98,60 @@ static void wake(void *arg)
 	fuse_pollhandle_destroy(ph);
 }
 
-void events_file_poll(fuse_req_t req, struct fuse_file_info *fi, struct fuse_pollhandle *ph)
+static void reader_poll(fuse_req_t req, struct handle *h, struct fuse_pollhandle *ph)
 {
-	bool ready = events_poll(events_handle_of(fi)->reader, ph ? wake : NULL, ph);
+	struct events_handle *e = (struct events_handle *)h;
+	bool ready = events_poll(e->reader, ph ? wake : NULL, ph);
 
 	if (ready && ph)
 		fuse_pollhandle_destroy(ph);
 	fuse_reply_poll(req, ready ? POLLIN | POLLRDNORM | POLLOUT : POLLOUT);
 }
+
+static void reader_close(struct handle *h)
+{
+	struct events_handle *e = (struct events_handle *)h;
+
+	events_close(e->reader);
+	handle_fini(h);
+	free(e);
+}
+
+static const struct handle_type reader = {
+	.is_stream = true,
+	.read = reader_read,
+	.write = reader_write,
+	.poll = reader_poll,
+	.close = reader_close,
+};
+
+static int reader_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
+{
+	struct events_handle *e = calloc(1, sizeof(*e));
+	struct fs *fs = fs_of(req);
+	struct caller who;
+	int err;
+
+	if (!e)
+		return -ENOMEM;
+	opener_of(req, &who);
+	err = events_open(fs->core, &who, &e->reader);
+	if (err < 0) {
+		free(e);
+		return err;
+	}
+	handle_init(fs->handles, &e->h, &reader, inode);
+	fi->fh = (uintptr_t)e;
+	return 0;
+}
+
+static const struct inode_type events_type = {
+	.kind = ENTRY_FILE,
+	.mode = 0666,
+	.is_fresh = true,
+	.attr = control_file_attr,
+	.setattr = control_file_setattr,
+	.open = reader_open,
+};
+
+const struct control_file events_file = { "events", &events_type, control_file_fresh };

@@ -11,7 +11,6 @@
 
 #include "core/core.h"
 #include "core/loop/pulse.h"
-#include "fuse/ops/fs.h"
 #include "fuse/mount/notify_socket.h"
 
 #define SAY_AGAIN 2 /* times in each interval, as sd_watchdog_enabled(3) has it */
@@ -26,18 +25,18 @@ static bool workers_stand_still(struct watchdog *w)
 
 static void beat(void *arg)
 {
-	struct fs *fs = arg;
+	struct watchdog *w = arg;
 
-	if (!workers_stand_still(&fs->watchdog))
-		notify_socket_send(fs->notify, "WATCHDOG=1");
+	if (!workers_stand_still(w))
+		notify_socket_send(w->notify, "WATCHDOG=1");
 }
 
-void watchdog_start(struct fs *fs)
+void watchdog_start(struct watchdog *w, struct core *core)
 {
-	struct core_pulse pulse = { .beat = beat, .arg = fs };
+	struct core_pulse pulse = { .beat = beat, .arg = w };
 
-	if (!fs->notify || !fs->notify->watchdog_ns)
+	if (!w->notify || !w->notify->watchdog_ns)
 		return;
-	pulse.every_ns = fs->notify->watchdog_ns / SAY_AGAIN;
-	core_pulse_start(fs->core, &pulse);
+	pulse.every_ns = w->notify->watchdog_ns / SAY_AGAIN;
+	core_pulse_start(core, &pulse);
 }

@@ -6,10 +6,12 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-struct fs;
+struct core;
+struct notify_socket;
 
 struct watchdog {
-	unsigned int workers;	    /* how many there may be */
+	const struct notify_socket *notify; /* borrowed; NULL: nobody to tell */
+	unsigned int workers;		    /* how many there may be */
 	atomic_uint busy;	    /* of them; who waits in a parked request keeps none busy */
 	atomic_uint_fast64_t ended; /* handlers, ever */
 	atomic_uint_fast64_t ended_before; /* when this was last looked at */
@@ -27,6 +29,6 @@ static inline void watchdog_handler_ends(struct watchdog *w)
 }
 
 /* When the mount answers; does nothing if nobody watches. */
-void watchdog_start(struct fs *fs);
+void watchdog_start(struct watchdog *w, struct core *core);
 
 #endif

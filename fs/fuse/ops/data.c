@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Content through the daemon. Layer: fuse. */
-#include "fuse/ops/data.h"
+/*
+ * What is done with open files, where the kernel does not do it itself (passthrough). READ, WRITE
+ * and POLL are the handle's type's; the rest makes sense for content only. Layer: fuse.
+ */
+#include "fuse/ops/handlers.h"
 
 #include "core/session/content.h"
-#include "fuse/control/ctl_file.h"
-#include "fuse/control/events_file.h"
-#include "fuse/ops/open.h"
-#include "fuse/control/report_file.h"
+#include "fuse/object/open_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,91 +16,41 @@
 /* A worker is busy for as long as one request copies; the kernel asks again for the rest. */
 #define COPY_MAX (64 * 1024 * 1024)
 
-static void read_inline(fuse_req_t req, const struct content *c, size_t size, size_t off)
-{
-	size_t len = 0;
-	const char *data = content_data(c, &len);
-
-	if (off > len)
-		off = len;
-	fuse_reply_buf(req, data + off, size < len - off ? size : len - off);
-}
-
-static void read_file(fuse_req_t req, int fd, size_t size, off_t off)
-{
-	struct fuse_bufvec buf = FUSE_BUFVEC_INIT(size);
-
-	buf.buf[0].flags = FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK | FUSE_BUF_FD_RETRY;
-	buf.buf[0].fd = fd;
-	buf.buf[0].pos = off;
-	fuse_reply_data(req, &buf, 0);
-}
-
 void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
-	struct open_file *f = open_file_of(fi);
+	struct handle *h = handle_of(fi);
 
 	(void)ino;
-	if (events_file_is(fi)) {
-		events_file_read(req, size, fi);
-		return;
-	}
-	if (report_file_is(fi)) {
-		report_file_read(req, size, off, fi);
-		return;
-	}
-	if (!f) {
-		ctl_file_read(req, size, fi);
-		return;
-	}
-	/* The reply is made from what the handle holds: memory, or a descriptor for splice. */
-	handle_get(&f->h);
-	if (content_fd(f->content) < 0)
-		read_inline(req, f->content, size, (size_t)off);
+	if (h && h->type->read)
+		h->type->read(req, h, size, off);
 	else
-		read_file(req, content_fd(f->content), size, off);
-	handle_put(&f->h);
-}
-
-/* The kernel has made O_APPEND an offset, under the inode's lock. */
-static ssize_t write_content(const struct fuse_file_info *fi, struct fuse_bufvec *in, off_t off)
-{
-	struct fuse_bufvec out = FUSE_BUFVEC_INIT(fuse_buf_size(in));
-	struct open_file *f;
-	ssize_t n;
-	int err = open_file_for_change(fi, &f);
-
-	if (err < 0)
-		return err;
-	err = content_write_begin(f->content, &out.buf[0].fd);
-	if (err < 0)
-		return err;
-	out.buf[0].flags = FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK | FUSE_BUF_FD_RETRY;
-	out.buf[0].pos = off;
-	n = fuse_buf_copy(&out, in, 0);
-	content_write_end(f->content);
-	return n;
+		fuse_reply_err(req, EBADF);
 }
 
 void fs_write_buf(fuse_req_t req, fuse_ino_t ino, struct fuse_bufvec *in, off_t off,
 		  struct fuse_file_info *fi)
 {
-	ssize_t n;
+	struct handle *h = handle_of(fi);
 
 	(void)ino;
-	if (events_file_is(fi)) {
-		events_file_write(req, in, fi);
-		return;
-	}
-	if (!open_file_of(fi)) {
-		ctl_file_write(req, in, fi);
-		return;
-	}
-	n = write_content(fi, in, off);
-	if (n < 0)
-		fuse_reply_err(req, (int)-n);
+	if (h && h->type->write)
+		h->type->write(req, h, in, off);
 	else
-		fuse_reply_write(req, (size_t)n);
+		fuse_reply_err(req, EBADF);
+}
+
+void fs_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct fuse_pollhandle *ph)
+{
+	struct handle *h = handle_of(fi);
+
+	(void)ino;
+	if (h && h->type->poll) {
+		h->type->poll(req, h, ph);
+		return;
+	}
+	if (ph)
+		fuse_pollhandle_destroy(ph);
+	fuse_reply_poll(req, POLLIN | POLLRDNORM | POLLOUT | POLLWRNORM);
 }
 
 void fs_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t len,
@@ -200,17 +150,4 @@ void fs_copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in,
 		fuse_reply_err(req, (int)-n);
 	else
 		fuse_reply_write(req, (size_t)n);
-}
-
-/* Everything but the events can always be read and written. */
-void fs_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct fuse_pollhandle *ph)
-{
-	(void)ino;
-	if (events_file_is(fi)) {
-		events_file_poll(req, fi, ph);
-		return;
-	}
-	if (ph)
-		fuse_pollhandle_destroy(ph);
-	fuse_reply_poll(req, POLLIN | POLLRDNORM | POLLOUT | POLLWRNORM);
 }

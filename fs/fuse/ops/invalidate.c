@@ -8,10 +8,14 @@
  * called from a handler, which the holder of that lock may be waiting for. Errors mean that there
  * was nothing to drop.
  */
+#include "fuse/ops/invalidate.h"
+
 #include "base/cleanup.h"
 #include "core/core.h"
 #include "fuse/control/control.h"
-#include "fuse/ops/fs.h"
+#include "fuse/object/object.h"
+#include "fuse/state/fs.h"
+#include "fuse/state/inode_table.h"
 
 #include <string.h>
 
@@ -23,7 +27,7 @@ static void drop_name(void *arg, int64_t dir, const char *name)
 	int n = se ? inode_of_dir(fs->inodes, dir, &nodeids) : 0;
 
 	for (int i = 0; i < n; i++) {
-		metric_add(&fs->metrics.dropped[DROPPED_NAME], 1);
+		metric_add(&fs->counters.dropped[DROPPED_NAME], 1);
 		fuse_lowlevel_notify_inval_entry(se, nodeids[i], name, strlen(name));
 	}
 }
@@ -36,7 +40,7 @@ static void drop_dir(void *arg, int64_t dir)
 	int n = se ? inode_of_dir(fs->inodes, dir, &nodeids) : 0;
 
 	for (int i = 0; i < n; i++) {
-		metric_add(&fs->metrics.dropped[DROPPED_DIR], 1);
+		metric_add(&fs->counters.dropped[DROPPED_DIR], 1);
 		fuse_lowlevel_notify_inval_inode(se, nodeids[i], 0, 0);
 	}
 }
@@ -48,8 +52,8 @@ static void drop_session(void *arg, const char *id)
 
 	if (!se)
 		return;
-	metric_add(&fs->metrics.dropped[DROPPED_SESSION], 1);
-	fuse_lowlevel_notify_inval_entry(se, CONTROL_SESSIONS, id, strlen(id));
+	metric_add(&fs->counters.dropped[DROPPED_SESSION], 1);
+	fuse_lowlevel_notify_inval_entry(se, control_sessions_nodeid(), id, strlen(id));
 }
 
 /*
@@ -60,15 +64,15 @@ static void flush_file(void *arg, const struct view *v, int64_t id)
 {
 	struct fs *fs = arg;
 	struct fuse_session *se = atomic_load(&fs->session);
-	uint64_t nodeid = se ? inode_find(fs->inodes, v, INODE_FILE, id) : 0;
+	uint64_t nodeid = se ? inode_find(fs->inodes, v, &object_file, id) : 0;
 
 	if (!nodeid)
 		return;
-	metric_add(&fs->metrics.dropped[DROPPED_PAGES], 1);
+	metric_add(&fs->counters.dropped[DROPPED_PAGES], 1);
 	fuse_lowlevel_notify_inval_inode(se, nodeid, 0, 0);
 }
 
-void fs_hooks(struct fs *fs, struct kernel_hooks *out)
+void invalidate_hooks(struct fs *fs, struct kernel_hooks *out)
 {
 	*out = (struct kernel_hooks){ .arg = fs,
 				      .drop_name = drop_name,

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* LOOKUP and FORGET. Layer: fuse. */
-#include "fuse/ops/lookup.h"
+#include "fuse/ops/handlers.h"
 
-#include "core/view/view.h"
-#include "fuse/ops/attr.h"
 #include "fuse/control/control.h"
+#include "fuse/object/object.h"
+#include "fuse/state/fs.h"
+#include "fuse/state/inode_table.h"
+#include "fuse/state/inode_type.h"
 
 #include <errno.h>
 #include <string.h>
@@ -14,35 +16,18 @@ static bool is_control_root(const struct inode *dir, const char *name)
 	return dir->nodeid == NODEID_ROOT && strcmp(name, CONTROL_ROOT_NAME) == 0;
 }
 
-static int lookup_in_view(struct fs *fs, const struct inode *dir, const char *name,
-			  struct fuse_entry_param *out)
-{
-	struct node n;
-	bool absence = false;
-	int err = view_lookup(dir->view, dir->id, name, &n, &absence);
-
-	if (err == -ENOENT && absence) {
-		/* An entry without an inode: the kernel remembers that there is none. */
-		*out = (struct fuse_entry_param){ .entry_timeout = CACHE_FOREVER };
-		return 0;
-	}
-	return err < 0 ? err : attr_entry(fs, dir->view, &n, out);
-}
-
 static int lookup(struct fs *fs, const struct inode *dir, const char *name,
 		  struct fuse_entry_param *out)
 {
-	int err = name_check(name);
+	int err = object_name_check(name);
 
 	if (err < 0)
 		return err;
-	if (is_control_root(dir, name))
-		return control_entry(fs, CONTROL_ROOT, out);
-	if (dir->kind == INODE_DIR)
-		return lookup_in_view(fs, dir, name, out);
-	if (dir->kind == INODE_CONTROL)
-		return control_lookup(fs, (int)dir->id, name, out);
-	return -ENOTDIR;
+	if (is_control_root(dir, name)) {
+		control_root_entry(fs, out);
+		return 0;
+	}
+	return dir->type->lookup ? dir->type->lookup(fs, dir, name, out) : -ENOTDIR;
 }
 
 void fs_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)

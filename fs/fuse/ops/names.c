@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Changing names. Layer: fuse. */
-#include "fuse/ops/names.h"
+#include "fuse/ops/handlers.h"
 
 #include "core/session/session.h"
 #include "core/view/view.h"
-#include "fuse/ops/attr.h"
+#include "fuse/object/object.h"
+#include "fuse/state/fs.h"
+#include "fuse/state/inode_table.h"
 
 #include <errno.h>
 #include <stdio.h> /* RENAME_EXCHANGE */
@@ -15,16 +17,16 @@ static int check_dir(const struct inode *dir, const char *name)
 {
 	if (!dir)
 		return -ESTALE;
-	if (dir->kind != INODE_DIR)
+	if (!object_is_dir(dir))
 		return -EPERM;
-	return name_check(name);
+	return object_name_check(name);
 }
 
 /* Reply for a new @n below @dir, or for the @err that there is instead of it. */
 static int entry_of_new(struct fs *fs, const struct inode *dir, int err, const struct node *n,
 			struct fuse_entry_param *out)
 {
-	return err < 0 ? err : attr_entry(fs, dir->view, n, out);
+	return err < 0 ? err : object_entry(fs, dir->view, n, out);
 }
 
 void fs_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)

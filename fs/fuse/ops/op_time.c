@@ -6,54 +6,23 @@
  * time that a worker was busy with a request: one that waits is parked, and answered by somebody
  * else.
  */
-#include "base/io.h"
-#include "fuse/ops/fs.h"
-#include "fuse/ops/fs_metrics.h"
+#include "fuse/ops/op_time.h"
 
-const char *const fs_op_names[FS_OPS] = {
-	[FS_OP_LOOKUP] = "lookup",
-	[FS_OP_GETATTR] = "getattr",
-	[FS_OP_SETATTR] = "setattr",
-	[FS_OP_READLINK] = "readlink",
-	[FS_OP_STATFS] = "statfs",
-	[FS_OP_MKNOD] = "mknod",
-	[FS_OP_MKDIR] = "mkdir",
-	[FS_OP_SYMLINK] = "symlink",
-	[FS_OP_LINK] = "link",
-	[FS_OP_UNLINK] = "unlink",
-	[FS_OP_RMDIR] = "rmdir",
-	[FS_OP_RENAME] = "rename",
-	[FS_OP_CREATE] = "create",
-	[FS_OP_OPEN] = "open",
-	[FS_OP_READ] = "read",
-	[FS_OP_WRITE] = "write",
-	[FS_OP_FLUSH] = "flush",
-	[FS_OP_RELEASE] = "release",
-	[FS_OP_FALLOCATE] = "fallocate",
-	[FS_OP_LSEEK] = "lseek",
-	[FS_OP_POLL] = "poll",
-	[FS_OP_COPY_FILE_RANGE] = "copy_file_range",
-	[FS_OP_OPENDIR] = "opendir",
-	[FS_OP_READDIR] = "readdir",
-	[FS_OP_READDIRPLUS] = "readdirplus",
-	[FS_OP_RELEASEDIR] = "releasedir",
-	[FS_OP_GETXATTR] = "getxattr",
-	[FS_OP_SETXATTR] = "setxattr",
-	[FS_OP_LISTXATTR] = "listxattr",
-	[FS_OP_REMOVEXATTR] = "removexattr",
-};
+#include "base/io.h"
+#include "fuse/ops/fs_ops.h"
+#include "fuse/state/fs.h"
 
 /* The request is gone when its handler returns: what is needed of it is taken before. */
-#define TIMED(op, handler, params, args)                                               \
-	static void timed_##handler params                                             \
-	{                                                                              \
-		struct fs *fs = fs_of(req);                                            \
-		int64_t begin = io_boot_ns();                                          \
-                                                                                       \
-		watchdog_handler_begins(&fs->watchdog);                                \
-		fs_ops.handler args;                                                   \
-		watchdog_handler_ends(&fs->watchdog);                                  \
-		histogram_add(&fs->metrics.op_time[FS_OP_##op], io_boot_ns() - begin); \
+#define TIMED(op, handler, params, args)                                                \
+	static void timed_##handler params                                              \
+	{                                                                               \
+		struct fs *fs = fs_of(req);                                             \
+		int64_t begin = io_boot_ns();                                           \
+                                                                                        \
+		watchdog_handler_begins(&fs->watchdog);                                 \
+		fs_ops.handler args;                                                    \
+		watchdog_handler_ends(&fs->watchdog);                                   \
+		histogram_add(&fs->counters.op_time[FS_OP_##op], io_boot_ns() - begin); \
 	}
 
 TIMED(LOOKUP, lookup, (fuse_req_t req, fuse_ino_t dir, const char *name), (req, dir, name))

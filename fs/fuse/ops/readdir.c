@@ -7,16 +7,20 @@
  * the kernel makes dentries of it. Names kept from before could be gone, and their ghosts would be
  * cached without limit.
  */
-#include "fuse/ops/readdir.h"
+#include "fuse/ops/handlers.h"
 
 #include "base/cleanup.h"
 #include "core/view/view.h"
-#include "fuse/ops/attr.h"
-#include "fuse/control/control.h"
+#include "fuse/object/object.h"
 #include "fuse/ops/dir_cursor.h"
-#include "fuse/ops/handle.h"
+#include "fuse/state/attr.h"
+#include "fuse/state/fs.h"
+#include "fuse/state/handle.h"
+#include "fuse/state/inode_table.h"
+#include "fuse/state/inode_type.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define BATCH_MAX     128
@@ -27,17 +31,18 @@
 
 struct dir_handle {
 	struct handle h;
-	struct fs *fs;
+	/* Of a directory of a view: */
 	int64_t rev; /* the revision that this listing shows; 0: none yet */
 	struct dir_cursor cursor;
-	struct control_listing control;
+	/* Of another, for inode_type.next: */
+	void *state; /* owned */
 };
 
 /* The reply that is being filled. */
 struct listing {
 	struct fs *fs;
 	fuse_req_t req;
-	struct view *view; /* NULL: a control directory */
+	struct view *view; /* NULL: the directory is no view's */
 	bool plus;
 	char *buf; /* owned */
 	size_t size, used;
@@ -52,12 +57,12 @@ static void dir_close(struct handle *h)
 	struct dir_handle *d = (struct dir_handle *)h;
 
 	dir_cursor_fini(&d->cursor);
-	control_listing_fini(&d->control);
-	handle_fini(d->fs, &d->h);
+	free(d->state);
+	handle_fini(h);
 	free(d);
 }
 
-static const struct handle_type dir_type = { dir_close };
+static const struct handle_type dir_type = { .close = dir_close };
 
 static struct dir_handle *dir_handle_of(const struct fuse_file_info *fi)
 {
@@ -72,7 +77,7 @@ void fs_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	auto_inode struct inode *inode = inode_get(fs->inodes, ino);
 	struct dir_handle *d;
 
-	if (!inode || (inode->kind != INODE_DIR && inode->kind != INODE_CONTROL)) {
+	if (!inode || inode->type->kind != ENTRY_DIR) {
 		fuse_reply_err(req, inode ? ENOTDIR : ESTALE);
 		return;
 	}
@@ -81,8 +86,7 @@ void fs_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		fuse_reply_err(req, ENOMEM);
 		return;
 	}
-	d->fs = fs;
-	handle_init(fs, &d->h, &dir_type, inode);
+	handle_init(fs->handles, &d->h, &dir_type, inode);
 	fi->fh = (uintptr_t)d;
 	/*
 	 * A cached listing of a tree that changes could be older than a file opened a moment
@@ -126,7 +130,7 @@ static int put_entry(struct listing *l, const char *name, const struct node *n)
 		return 0;
 	attr_fill(n, &e.attr);
 	if (l->plus && l->view && n->cacheable) {
-		err = attr_entry(l->fs, l->view, n, &e);
+		err = object_entry(l->fs, l->view, n, &e);
 		if (!err)
 			err = remember(l, e.ino);
 		if (err < 0 && e.ino)
@@ -158,15 +162,17 @@ static int put_dots(struct listing *l)
 	return 1;
 }
 
-static int put_control(struct listing *l, struct dir_handle *d)
+/* Of a directory that is no view's. */
+static int put_others(struct listing *l, struct dir_handle *d)
 {
+	const struct inode_type *type = d->h.inode->type;
 	struct named_node n;
 	int64_t next;
 
 	for (;;) {
-		int more = control_next(l->fs, (int)d->h.inode->id, &d->control,
-					l->off - DIR_OFF_FIRST, &n, &next);
-		/* Their offsets are control.c's own, not one more for each. */
+		int more = type->next(l->fs, &d->state, l->off - DIR_OFF_FIRST, &n, &next);
+
+		/* Their offsets are the directory's own, not one more for each. */
 		if (more == 1) {
 			off_t before = l->off;
 
@@ -248,7 +254,7 @@ static int fill(struct listing *l, struct dir_handle *d)
 	if (more <= 0)
 		return more;
 	if (!l->view)
-		return put_control(l, d);
+		return put_others(l, d);
 	batch = malloc(BATCH_MAX * sizeof(*batch));
 	return batch ? put_view(l, d, batch) : -ENOMEM;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Extended attributes: those of user.* only. Layer: fuse. */
-#include "fuse/ops/xattr.h"
+#include "fuse/ops/handlers.h"
 
 #include "base/cleanup.h"
 #include "core/session/session.h"
 #include "core/view/view.h"
-#include "fuse/ops/fs.h"
+#include "fuse/state/fs.h"
+#include "fuse/state/inode_table.h"
+#include "fuse/state/inode_type.h"
 
 #include <errno.h>
 #include <string.h>
@@ -38,9 +40,9 @@ static int getxattr(const struct inode *inode, const char *name, void **out, siz
 {
 	int err = check_name(inode, name);
 
-	return err < 0 ? err :
-			 view_getxattr(inode->view, inode_entry_kind(inode), inode->id, name, out,
-				       out_len);
+	return err < 0 ?
+		       err :
+		       view_getxattr(inode->view, inode->type->kind, inode->id, name, out, out_len);
 }
 
 void fs_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
@@ -66,7 +68,7 @@ static int listxattr(const struct inode *inode, char **out, size_t *out_len)
 		return -ESTALE;
 	if (!inode->view)
 		return 0;
-	return view_listxattr(inode->view, inode_entry_kind(inode), inode->id, out, out_len);
+	return view_listxattr(inode->view, inode->type->kind, inode->id, out, out_len);
 }
 
 void fs_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
@@ -93,8 +95,8 @@ void fs_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *v
 	int err = check_change(inode, name);
 
 	if (!err)
-		err = session_setxattr(inode->view, inode_entry_kind(inode), inode->id, name, value,
-				       size, flags);
+		err = session_setxattr(inode->view, inode->type->kind, inode->id, name, value, size,
+				       flags);
 	fuse_reply_err(req, -err);
 }
 
@@ -104,6 +106,6 @@ void fs_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 	int err = check_change(inode, name);
 
 	if (!err)
-		err = session_removexattr(inode->view, inode_entry_kind(inode), inode->id, name);
+		err = session_removexattr(inode->view, inode->type->kind, inode->id, name);
 	fuse_reply_err(req, -err);
 }
