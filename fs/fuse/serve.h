@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The daemon's life: store, core, mount, the loop, and all of it back. */
+/* The daemon's life: store, core, mount, the loop, and all of it back. Layer: fuse. */
 #ifndef FENCE_FUSE_SERVE_H
 #define FENCE_FUSE_SERVE_H
 

@@ -6,20 +6,18 @@
 #include "fuse/object/object.h"
 #include "fuse/state/fs.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 static int at_lookup(struct fs *fs, const struct inode *dir, const char *name,
 		     struct fuse_entry_param *out)
 {
-	int64_t rev = control_file_number(name);
+	int64_t rev;
 	struct view *view;
-	int err;
+	int err = control_file_number(name, &rev);
 
 	(void)dir;
-	if (rev < 0)
-		return -ENOENT;
-	err = snapshot_at(fs->core, rev, &view);
+	if (!err)
+		err = snapshot_at(fs->core, rev, &view);
 	if (err < 0)
 		return err;
 	err = object_root_entry(fs, view, out);

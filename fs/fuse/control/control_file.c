@@ -7,7 +7,6 @@
 #include "fuse/state/inode_table.h"
 
 #include <errno.h>
-#include <string.h>
 
 /* Above every st_ino that a store gives out. */
 #define CONTROL_INO (UINT64_C(1) << 62)
@@ -73,17 +72,16 @@ int control_file_fresh(struct fs *fs, const struct control_file *f, uint64_t nod
 	return 0;
 }
 
-int64_t control_file_number(const char *name)
+int control_file_number(const char *name, int64_t *out)
 {
 	int64_t n = 0;
 
-	if (strcmp(name, "0") == 0)
-		return 0;
-	if (*name < '1' || *name > '9')
-		return -1;
+	if (!*name || (*name == '0' && name[1]))
+		return -ENOENT;
 	for (; *name; name++)
 		if (*name < '0' || *name > '9' || __builtin_mul_overflow(n, 10, &n) ||
 		    __builtin_add_overflow(n, *name - '0', &n))
-			return -1;
-	return n;
+			return -ENOENT;
+	*out = n;
+	return 0;
 }

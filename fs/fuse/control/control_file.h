@@ -58,7 +58,7 @@ void control_file_node(struct fs *fs, const struct inode_type *type, uint64_t no
 		       struct node *out);
 /* For a listing: something that has no nodeid before it is looked up. */
 void control_file_listed(struct fs *fs, enum entry_kind kind, uint32_t mode, struct node *out);
-/* A number as it is printed: no sign, no leading zeros. -1: it is none. */
-int64_t control_file_number(const char *name);
+/* A name that is a number as it is printed, without sign or leading zeros. Else -ENOENT. */
+int control_file_number(const char *name, int64_t *out);
 
 #endif

@@ -41,12 +41,14 @@ static const struct inode_type reject_type = {
 static int rejects_lookup(struct fs *fs, const struct inode *dir, const char *name,
 			  struct fuse_entry_param *out)
 {
-	int64_t row = control_file_number(name);
+	int64_t row;
 	uint64_t nodeid;
 	struct node n;
-	int err = row < 0 ? -ENOENT : salvage_lookup(fs->core, row, &n);
+	int err = control_file_number(name, &row);
 
 	(void)dir;
+	if (!err)
+		err = salvage_lookup(fs->core, row, &n);
 	if (!err)
 		err = inode_learn(fs->inodes, NULL, &reject_type, row, &nodeid);
 	if (err < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a mount hides. */
+/* What a mount hides. Layer: fuse. */
 #ifndef FENCE_FUSE_MOUNT_COVERED_H
 #define FENCE_FUSE_MOUNT_COVERED_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What becomes of the mount when its daemon is killed. */
+/* What becomes of the mount when its daemon is killed. Layer: fuse. */
 #ifndef FENCE_FUSE_MOUNT_GUARD_H
 #define FENCE_FUSE_MOUNT_GUARD_H
 

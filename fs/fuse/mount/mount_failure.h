@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Why it could not be mounted, as far as that can be found out, and what to do about it. */
+/*
+ * Why it could not be mounted, as far as that can be found out, and what to do about it.
+ * Layer: fuse.
+ */
 #ifndef FENCE_FUSE_MOUNT_MOUNT_FAILURE_H
 #define FENCE_FUSE_MOUNT_MOUNT_FAILURE_H
 

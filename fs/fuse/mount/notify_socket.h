@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Telling the service manager how this daemon is: sd_notify(3), without its library. */
+/* Telling the service manager how this daemon is: sd_notify(3) without its library. Layer: fuse. */
 #ifndef FENCE_FUSE_MOUNT_NOTIFY_SOCKET_H
 #define FENCE_FUSE_MOUNT_NOTIFY_SOCKET_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The service manager's watchdog hears of us only while requests to this mount are answered. */
+/*
+ * The service manager's watchdog hears of us only while requests to this mount are answered.
+ * Layer: fuse.
+ */
 #ifndef FENCE_FUSE_MOUNT_WATCHDOG_H
 #define FENCE_FUSE_MOUNT_WATCHDOG_H
 

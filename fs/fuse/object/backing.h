@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * FUSE passthrough (Linux 6.9, libfuse 3.17, CAP_SYS_ADMIN): the kernel reads and writes a file's
- * content itself, on a backing file that was registered with it.
+ * content itself, on a backing file that was registered with it. Layer: fuse.
  */
 #ifndef FENCE_FUSE_OBJECT_BACKING_H
 #define FENCE_FUSE_OBJECT_BACKING_H

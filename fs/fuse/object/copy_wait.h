@@ -2,7 +2,7 @@
 /*
  * A request that changes a file's content and may have to wait for it to be copied first. The
  * completion of the copy never brings what was asked for: the file has another inode by then, so
- * the answer is ESTALE, and the kernel looks the path up again (object_file.c).
+ * the answer is ESTALE, and the kernel looks the path up again (object_file.c). Layer: fuse.
  */
 #ifndef FENCE_FUSE_OBJECT_COPY_WAIT_H
 #define FENCE_FUSE_OBJECT_COPY_WAIT_H

@@ -3,6 +3,7 @@
  * Where a listing stands. The kernel names a place in a directory by a number, core by the last
  * name that was passed; entries may go between two calls (rm -r). Offset 0 is before ".", 1 before
  * "..", 2 before the first name; each entry's offset is that after it, one more than before it.
+ * Layer: fuse.
  */
 #ifndef FENCE_FUSE_OPS_DIR_CURSOR_H
 #define FENCE_FUSE_OPS_DIR_CURSOR_H

@@ -62,6 +62,7 @@ static struct inode *find_nodeid_locked(struct inode_table *t, uint64_t nodeid)
 {
 	struct inode *inode;
 
+	lock_assert_held(&t->lock);
 	if (nodeid != NODEID_ROOT && nodeid < NODEID_FIXED_MAX)
 		return t->fixed[nodeid].type ? &t->fixed[nodeid] : NULL;
 	inode = inode_hash_first(&t->by_nodeid, hash_of_nodeid(nodeid));
@@ -73,8 +74,10 @@ static struct inode *find_nodeid_locked(struct inode_table *t, uint64_t nodeid)
 static struct inode *find_key_locked(struct inode_table *t, const struct view *view,
 				     const struct inode_type *type, int64_t id)
 {
-	struct inode *inode = inode_hash_first(&t->by_key, hash_of_key(view, type, id));
+	struct inode *inode;
 
+	lock_assert_held(&t->lock);
+	inode = inode_hash_first(&t->by_key, hash_of_key(view, type, id));
 	while (inode && (inode->view != view || inode->type != type || inode->id != id))
 		inode = inode->next_by_key;
 	return inode;
@@ -82,6 +85,7 @@ static struct inode *find_key_locked(struct inode_table *t, const struct view *v
 
 static void insert_locked(struct inode_table *t, struct inode *inode)
 {
+	lock_assert_held(&t->lock);
 	inode_hash_insert(&t->by_nodeid, inode);
 	if (!inode->type->is_fresh)
 		inode_hash_insert(&t->by_key, inode);
@@ -92,6 +96,7 @@ static void insert_locked(struct inode_table *t, struct inode *inode)
 /* Whether @inode is nobody's any more; then it is out of the table and for the caller to free. */
 static bool remove_unused_locked(struct inode_table *t, struct inode *inode)
 {
+	lock_assert_held(&t->lock);
 	if (inode->lookups || inode->refs || is_fixed(inode))
 		return false;
 	inode_hash_remove(&t->by_nodeid, inode);
@@ -160,7 +165,9 @@ int inode_table_new(struct view *live, const struct inode_type *root, struct ino
 		return -ENOMEM;
 	}
 	inode->nodeid = NODEID_ROOT;
+	lock_take(&t->lock);
 	insert_locked(t, inode);
+	lock_drop(&t->lock);
 	*out = t;
 	return 0;
 }

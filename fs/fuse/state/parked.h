@@ -2,7 +2,7 @@
 /*
  * A request whose answer comes later, perhaps from another thread, and which FUSE_INTERRUPT may end
  * before that. It holds no worker while it waits. Whoever wins parked_claim() replies, exactly
- * once.
+ * once. Layer: fuse.
  */
 #ifndef FENCE_FUSE_STATE_PARKED_H
 #define FENCE_FUSE_STATE_PARKED_H
