@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "core/publish/commit.h"
+#include "core/publish/effects.h"
 #include "core/housekeeper.h"
 #include "core/session/session_impl.h"
 #include "core/events/events_impl.h"
@@ -68,17 +69,12 @@ static int load_revision(struct core *c)
 	return err;
 }
 
-static void tell_events(void *arg)
-{
-	events_kick(arg);
-}
-
 static int start_threads(struct core *c)
 {
 	int err = pool_start(&c->pool);
 
 	if (!err)
-		err = notifier_start(&c->notifier, &c->live, tell_events, c);
+		err = notifier_start(&c->notifier, effects_of, c);
 	if (!err)
 		err = committer_start(&c->committer, c->store, &c->notifier, &c->metrics);
 	if (!err)

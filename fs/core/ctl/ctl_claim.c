@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "core/access/permission.h"
 #include "core/publish/refuse.h"
-#include "core/publish/record_event.h"
+#include "core/publish/claim.h"
 #include "store/fence/fence.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct claim {
+struct claiming {
 	struct job job; /* first */
 	struct ctl_call *call;
 	char path[FENCE_PATH_MAX + 1];
@@ -24,51 +24,39 @@ struct claim {
 	struct fence_row after; /* reset: what counts now */
 };
 
-static struct claim *claim_of(struct job *j)
+static struct claiming *claiming_of(struct job *j)
 {
-	return (struct claim *)(void *)j;
+	return (struct claiming *)(void *)j;
+}
+
+static struct claim claim_of(struct claiming *m)
+{
+	return (struct claim){ .path = m->path,
+			       .owner = m->owner,
+			       .token = m->token,
+			       .who = &m->call->ctl->who,
+			       .allowed = claim_to_write,
+			       .how = "",
+			       .why = &m->refusal };
 }
 
 static int claim_apply(struct job *j, struct db *db)
 {
-	struct claim *m = claim_of(j);
-	int err;
+	struct claim m = claim_of(claiming_of(j));
 
-	memset(&m->refusal, 0, sizeof(m->refusal));
-	m->now = io_now_ns();
-	err = fence_claim(db, m->path, m->token, m->owner, m->now, &m->refusal);
-	if (!err && permission_recheck(db, &m->call->ctl->who, m->path) < 0)
-		err = permission_refuse(&m->refusal, m->path, m->token);
-	return err ? err : record_claim(db, m->path, m->token, m->owner, m->call->ctl->who.uid, "");
+	return claim_raise(&m, db);
 }
 
 static int claim_record(struct job *j, struct db *db)
 {
-	struct claim *m = claim_of(j);
-	struct refused_write w = {
-		.why = &m->refusal,
-		.path = m->path,
-		.owner = m->owner,
-		.stage = "claim",
-		.token = m->token,
-		.uid = m->call->ctl->who.uid,
-	};
+	struct claim m = claim_of(claiming_of(j));
 
-	return m->refusal.err ? refuse_record_plain(db, &w) : 0;
-}
-
-static void claim_durable(struct job *j)
-{
-	struct claim *m = claim_of(j);
-	struct core *c = m->call->ctl->c;
-
-	if (!j->err)
-		session_table_claimed(c, m->path, m->token, m->owner, m->now);
+	return claim_record_refusal(&m, db, "claim");
 }
 
 static void claim_done(struct job *j)
 {
-	struct claim *m = claim_of(j);
+	struct claiming *m = claiming_of(j);
 	struct core *c = m->call->ctl->c;
 	struct ctl_call *call = m->call;
 
@@ -92,7 +80,6 @@ static void claim_done(struct job *j)
 static const struct job_ops claim_job = {
 	.apply = claim_apply,
 	.record = claim_record,
-	.durable = claim_durable,
 	.done = claim_done,
 };
 
@@ -110,7 +97,7 @@ static int may_write(struct core *c, const struct caller *who, const char *path)
 	return err;
 }
 
-static int claim_parse(struct ctl_call *call, struct claim *m, struct ctl_error *error)
+static int claim_parse(struct ctl_call *call, struct claiming *m, struct ctl_error *error)
 {
 	char buf[OWNER_MAX + 1];
 	const char *owner;
@@ -126,9 +113,10 @@ static int claim_parse(struct ctl_call *call, struct claim *m, struct ctl_error 
 }
 
 static void submit(struct ctl_call *call, const struct job_ops *ops,
-		   int (*allowed)(struct ctl_call *call, struct claim *m, struct ctl_error *error))
+		   int (*allowed)(struct ctl_call *call, struct claiming *m,
+				  struct ctl_error *error))
 {
-	struct claim *m = calloc(1, sizeof(*m));
+	struct claiming *m = calloc(1, sizeof(*m));
 	struct core *c = call->ctl->c;
 	struct ctl_error error;
 	int err = m ? 0 : ctl_error_set(&error, ENOMEM, NULL, NULL, "out of memory");
@@ -149,7 +137,7 @@ static void submit(struct ctl_call *call, const struct job_ops *ops,
 	committer_submit(&c->committer, &m->job);
 }
 
-static int claim_allowed(struct ctl_call *call, struct claim *m, struct ctl_error *error)
+static int claim_allowed(struct ctl_call *call, struct claiming *m, struct ctl_error *error)
 {
 	int err = may_write(call->ctl->c, &call->ctl->who, m->path);
 
@@ -167,7 +155,7 @@ void ctl_claim(struct ctl_call *call)
 
 static int reset_apply(struct job *j, struct db *db)
 {
-	struct claim *m = claim_of(j);
+	struct claiming *m = claiming_of(j);
 	struct refused_write w = {
 		.why = &m->refusal,
 		.path = m->path,
@@ -191,7 +179,7 @@ static int reset_apply(struct job *j, struct db *db)
 
 static void reset_done(struct job *j)
 {
-	struct claim *m = claim_of(j);
+	struct claiming *m = claiming_of(j);
 	struct core *c = m->call->ctl->c;
 	struct ctl_call *call = m->call;
 
@@ -215,11 +203,9 @@ static void reset_done(struct job *j)
 	busy_end(&c->busy);
 }
 
-static const struct job_ops reset_job = { .apply = reset_apply,
-					  .durable = claim_durable,
-					  .done = reset_done };
+static const struct job_ops reset_job = { .apply = reset_apply, .done = reset_done };
 
-static int reset_allowed(struct ctl_call *call, struct claim *m, struct ctl_error *error)
+static int reset_allowed(struct ctl_call *call, struct claiming *m, struct ctl_error *error)
 {
 	if (call->ctl->who.uid != 0)
 		return ctl_error_set(error, EPERM, "path", m->path, "only root may reset a fence");

@@ -116,6 +116,10 @@ static void acquired(void *arg, int err, const struct lease_info *lease)
 		ctl_call_fail(call, ESHUTDOWN, "path", m->path,
 			      "the file system is being unmounted");
 		break;
+	case -EACCES:
+		ctl_call_fail(call, EACCES, "path", m->path,
+			      "no write permission on this path any more");
+		break;
 	case -ERANGE:
 		ctl_call_fail(
 			call, ERANGE, "path", m->path,
@@ -158,7 +162,7 @@ void ctl_acquire(struct ctl_call *call)
 					      .owner = a.owner,
 					      .ttl = a.ttl,
 					      .wait = a.wait,
-					      .uid = call->ctl->who.uid,
+					      .who = &call->ctl->who,
 					      .ctl = call->ctl,
 					      .keep = a.keep },
 		      acquired, m);

@@ -2,11 +2,9 @@
 /* open. Core layer. */
 #include "core/ctl/ctl_impl.h"
 
-#include "base/io.h"
 #include "core/publish/commit.h"
 #include "core/access/permission.h"
-#include "core/publish/record_event.h"
-#include "core/publish/refuse.h"
+#include "core/publish/claim.h"
 #include "store/fence/fence.h"
 
 #include <errno.h>
@@ -20,7 +18,6 @@ struct opening {
 	struct ctl_call *call;
 	struct session *s; /* reference owned */
 	bool make_dir;
-	int64_t now;
 	struct refusal refusal;
 	int tree_err;
 };
@@ -30,22 +27,30 @@ static struct opening *opening_of(struct job *j)
 	return (struct opening *)(void *)j;
 }
 
+static struct claim claim_of(struct opening *m)
+{
+	return (struct claim){ .path = m->s->path,
+			       .owner = m->s->owner,
+			       .token = m->s->token,
+			       .who = m->s->who,
+			       .allowed = claim_to_write,
+			       .how = "open",
+			       .why = &m->refusal };
+}
+
 static int open_apply(struct job *j, struct db *db)
 {
 	struct opening *m = opening_of(j);
 	struct session *s = m->s;
+	struct claim claim = claim_of(m);
 	struct session_row *row;
 	struct fence_row held, beneath;
 	int err;
 
-	memset(&m->refusal, 0, sizeof(m->refusal));
-	m->now = io_now_ns();
 	/* The claim is a promise (P1); a session is none, since no crash leaves one open. */
 	err = fence_get(db, s->path, &held);
 	j->needs_sync = err || held.token != s->token;
-	err = fence_claim(db, s->path, s->token, s->owner, m->now, &m->refusal);
-	if (!err && permission_recheck(db, s->who, s->path) < 0)
-		err = permission_refuse(&m->refusal, s->path, s->token);
+	err = claim_raise(&claim, db);
 	if (err < 0)
 		return err;
 	err = fence_beneath(db, s->path, s->token, &beneath);
@@ -63,27 +68,18 @@ static int open_apply(struct job *j, struct db *db)
 	row->uid = s->who->uid;
 	err = session_row_add(db, row);
 	free(row);
-	return err ? err : record_claim(db, s->path, s->token, s->owner, s->who->uid, "open");
+	return err;
 }
 
 static int open_record(struct job *j, struct db *db)
 {
-	struct opening *m = opening_of(j);
-	struct refused_write w = {
-		.why = &m->refusal,
-		.path = m->s->path,
-		.owner = m->s->owner,
-		.stage = "open",
-		.token = m->s->token,
-		.uid = m->s->who->uid,
-	};
+	struct claim claim = claim_of(opening_of(j));
 
-	return m->refusal.err ? refuse_record_plain(db, &w) : 0;
+	return claim_record_refusal(&claim, db, "open");
 }
 
 /*
- * In the table before any later claim of this transaction is announced to it (jobs are durable in
- * their order). The older sessions that exclusive=1 replaces are told here, on the committer's
+ * In the table before any later claim is announced to it (effects.c). The older sessions that exclusive=1 replaces are told here, on the committer's
  * thread: their commits are checked on this thread too.
  */
 static void open_durable(struct job *j)
@@ -96,7 +92,6 @@ static void open_durable(struct job *j)
 		return;
 	s->number = atomic_fetch_add(&c->next_view,
 				     1); /* the order of the transactions, not of asking */
-	session_table_claimed(c, s->path, s->token, s->owner, m->now);
 	session_table_add(c, s);
 	metric_add(&c->metrics.sessions_opened, 1);
 	if (s->exclusive)

@@ -106,6 +106,7 @@ int lease_write_ends_locked(struct core *c, struct ended *list, lease_done_fn do
 	 * more ttl.
 	 */
 	m->job.is_deferred = true;
+	m->job.is_internal = !done;
 	m->list = list;
 	m->done = done;
 	m->arg = arg;

@@ -3,9 +3,11 @@
 #ifndef FENCE_CORE_LEASE_LEASE_IMPL_H
 #define FENCE_CORE_LEASE_LEASE_IMPL_H
 
+#include "core/access/caller.h"
 #include "core/loop/committer.h"
 #include "core/service/core_impl.h"
 #include "core/lease/lease_table.h"
+#include "store/fence/refusal.h"
 #include "store/tree/event.h"
 
 #include <bsd/sys/tree.h>
@@ -36,12 +38,14 @@ struct waiter {
 	struct waiter *next;
 	char *path, *owner;    /* owned */
 	int64_t ttl, deadline; /* deadline: CLOCK_BOOTTIME ns; 0: does not wait */
-	uint32_t uid;
+	struct caller who;
+	struct refusal refusal; /* err set: permission is gone */
 	const struct ctl *ctl;
 	bool keep;
-	bool granting; /* its grant is in the committer: it stands against others already */
-	bool canceled; /* meanwhile nobody wants it any more */
-	int64_t token; /* granted */
+	bool is_queued; /* on the list, whose lock guards it */
+	bool granting;	/* its grant is in the committer: it stands against others already */
+	bool canceled;	/* meanwhile nobody wants it any more */
+	int64_t token;	/* granted */
 	acquire_done_fn done;
 	void *arg;
 };
@@ -81,7 +85,5 @@ void lease_free(struct lease *l);
  * be called.
  */
 int lease_write_ends_locked(struct core *c, struct ended *list, lease_done_fn done, void *arg);
-/* No lock held: grants what can be granted, answers what does not wait. */
-void lease_kick(struct core *c);
 
 #endif

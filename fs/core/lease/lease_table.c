@@ -267,17 +267,32 @@ bool lease_held_by(struct core *c, const struct ctl *ctl, const char *path, stru
 	return held;
 }
 
+/* The next lease on @path or beneath it, after @l (NULL: the first). */
+static struct lease *next_within(struct lease_table *t, const char *path, struct lease *l)
+{
+	struct lease *next;
+
+	if (strcmp(path, ".") == 0)
+		return l ? RB_NEXT(lease_tree, &t->live, l) : RB_MIN(lease_tree, &t->live);
+	if (!l && (l = lease_find_locked(t, path)))
+		return l;
+	/* Between a path and what is beneath it others may stand: "p", "p-q", "p/q". */
+	if (!l || strcmp(l->path, path) == 0)
+		return find_beneath(t, path);
+	next = RB_NEXT(lease_tree, &t->live, l);
+	return next && path_is_within(next->path, path) ? next : NULL;
+}
+
 void lease_claimed(struct core *c, const char *path, int64_t token, const char *owner)
 {
 	struct lease_table *t = c->leases;
 	struct ended *list = NULL;
-	struct lease *l;
+	struct lease *l, *next;
 
 	lock_take(&t->lock);
-	while ((l = lease_find_locked(t, path)) || (l = find_beneath(t, path))) {
-		if (l->token >= token)
-			break; /* the fence kept it, and all that is beneath by the rule of conflicts */
-		if (lease_end_locked(t, l, EVENT_LOSE, &list) < 0)
+	for (l = next_within(t, path, NULL); l; l = next) {
+		next = next_within(t, path, l);
+		if (l->token < token && lease_end_locked(t, l, EVENT_LOSE, &list) < 0)
 			break;
 	}
 	for (struct ended *e = list; e; e = e->next) {
@@ -286,6 +301,4 @@ void lease_claimed(struct core *c, const char *path, int64_t token, const char *
 	}
 	lease_write_ends_locked(c, list, NULL, NULL);
 	lock_drop(&t->lock);
-	if (list)
-		lease_kick(c);
 }

@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 
+struct caller;
 struct core;
 struct ctl;
 
@@ -35,14 +36,14 @@ void lease_counts(struct core *c, unsigned int *out_live, unsigned int *out_wait
 struct acquire_args {
 	const char *path, *owner; /* copied */
 	int64_t ttl, wait;	  /* ns; wait 0: no waiting */
-	uint32_t uid;
-	const struct ctl *ctl; /* the asking conversation */
+	const struct caller *who; /* copied; must be allowed to write there when it is granted */
+	const struct ctl *ctl;	  /* the asking conversation */
 	bool keep;
 };
 /*
  * @err 0: *lease is granted, durably. -EBUSY, -ETIMEDOUT: *lease is the one that stood against it
  * (path "" if it was a waiter). -ECANCELED: the conversation ended. Otherwise a database error;
- * -ERANGE: no token is left. Called once, no lock held, possibly before lease_acquire returns.
+ * -ERANGE: no token is left; -EACCES: no permission any more. Called once, no lock held, possibly before lease_acquire returns.
  */
 typedef void (*acquire_done_fn)(void *arg, int err, const struct lease_info *lease);
 void lease_acquire(struct core *c, const struct acquire_args *a, acquire_done_fn done, void *arg);
@@ -63,9 +64,11 @@ void lease_release(struct core *c, const char *path, int64_t token, const char *
 void lease_conversation_ended(struct core *c, const struct ctl *ctl);
 /* The service ends: nobody waits any longer. */
 void lease_cancel_all(struct core *c);
+/* No lock held: grants what can be granted, answers what does not wait. */
+void lease_kick(struct core *c);
 /*
- * A claim of @token on @path is durable: leases on it and beneath it under lower tokens are lost.
- * Committer's thread.
+ * A claim of @token on @path is durable: leases on it and beneath it under lower tokens are lost;
+ * lease_kick() is the caller's. Notifier's thread.
  */
 void lease_claimed(struct core *c, const char *path, int64_t token, const char *owner);
 

@@ -7,10 +7,9 @@
  * second look. Nothing else puts leases into the table.
  */
 #include "core/lease/lease_impl.h"
-#include "core/session/session_table.h"
+#include "core/publish/claim.h"
 
 #include "base/io.h"
-#include "store/fence/fence.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,6 +29,7 @@ static void unlink_locked(struct lease_table *t, struct waiter *w)
 	while (*at != w)
 		at = &(*at)->next;
 	*at = w->next;
+	w->is_queued = false;
 	if (!*at)
 		t->last = at;
 	t->n_waiting--;
@@ -38,16 +38,19 @@ static void unlink_locked(struct lease_table *t, struct waiter *w)
 static int grant_apply(struct job *j, struct db *db)
 {
 	struct waiter *w = (struct waiter *)(void *)j;
-	struct event e = { .kind = EVENT_GRANT, .uid = w->uid, .highest = -1, .n = w->ttl };
-	struct refusal *r = malloc(sizeof(*r));
-	int64_t now = io_now_ns();
-	int err = r ? lease_issue_token(db, w->path, &w->token) : -ENOMEM;
+	struct event e = { .kind = EVENT_GRANT, .uid = w->who.uid, .highest = -1, .n = w->ttl };
+	struct claim claim = { .path = w->path,
+			       .owner = w->owner,
+			       .who = &w->who,
+			       .allowed = claim_to_write,
+			       .why = &w->refusal };
+	int err = lease_issue_token(db, w->path, &w->token);
 
+	claim.token = w->token;
 	if (!err)
-		err = fence_claim(db, w->path, w->token, w->owner, now, r);
-	free(r);
+		err = claim_raise(&claim, db);
 	if (!err)
-		err = lease_set(db, w->path, w->token, w->owner, w->ttl, now + w->ttl);
+		err = lease_set(db, w->path, w->token, w->owner, w->ttl, claim.at + w->ttl);
 	if (err < 0)
 		return err;
 	strcpy(e.path, w->path);
@@ -66,7 +69,7 @@ static struct lease *lease_of(const struct waiter *w)
 	l->owner = strdup(w->owner);
 	l->token = w->token;
 	l->ttl = w->ttl;
-	l->uid = w->uid;
+	l->uid = w->who.uid;
 	l->ctl = w->keep ? NULL : w->ctl;
 	l->expires = io_boot_ns() + w->ttl;
 	if (!l->path || !l->owner) {
@@ -86,7 +89,6 @@ static void grant_durable(struct job *j)
 
 	if (j->err)
 		return;
-	session_table_claimed(c, w->path, w->token, w->owner, io_now_ns());
 	l = lease_of(w);
 	lock_take(&t->lock);
 	if (!l || lease_insert_locked(t, l) < 0) {
@@ -124,7 +126,7 @@ static void grant_done(struct job *j)
 	bool canceled;
 
 	lock_take(&c->leases->lock);
-	if (j->err && j->err != -ENOMEM)
+	if (w->is_queued)
 		unlink_locked(c->leases, w);
 	canceled = w->canceled;
 	lock_drop(&c->leases->lock);
@@ -235,7 +237,7 @@ static struct waiter *waiter_new(const struct acquire_args *a)
 	}
 	w->ttl = a->ttl;
 	w->deadline = a->wait ? io_boot_ns() + a->wait : 0;
-	w->uid = a->uid;
+	w->who = *a->who;
 	w->ctl = a->ctl;
 	w->keep = a->keep;
 	return w;
@@ -260,6 +262,7 @@ void lease_acquire(struct core *c, const struct acquire_args *a, acquire_done_fn
 	lock_take(&c->leases->lock);
 	*c->leases->last = w;
 	c->leases->last = &w->next;
+	w->is_queued = true;
 	c->leases->n_waiting++;
 	lock_drop(&c->leases->lock);
 	lease_kick(c);

@@ -8,132 +8,25 @@
  *   - Nothing is answered before the COMMIT that holds it has returned (P2), and a COMMIT returns
  *     only when it is on the disk, but for jobs that all are deferred. A deferred job that was
  *     refused is not: the record of it is kept (P9).
+ *   - Every job that somebody waits for goes on to the notifier, in the order of the transactions,
+ *     whether it changed anything or not, was done, refused or has failed: an answer tells of the
+ *     state that it was judged by, so that state has to be visible first.
  *   - A COMMIT that fails for anything but a full disk leaves the outcome unknown: jobs get
  *     EREMOTEIO, the store turns sticky read-only, and nothing that a job sealed is deleted.
  */
 #include "core/loop/committer.h"
 
-#include "base/errname.h"
 #include "base/io.h"
-#include "base/log.h"
 #include "core/loop/notifier.h"
+#include "core/loop/transaction.h"
 #include "core/meter/metrics_impl.h"
 #include "store/store.h"
-#include "store/sqlite/txn.h"
+#include "store/sqlite/changed.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* The transaction itself is gone, not only this job's part of it. */
-static bool is_fatal(struct db *db, int err)
-{
-	return err < 0 && !txn_is_active(db);
-}
-
-static int record_undone(struct db *db, struct job *j)
-{
-	int err;
-
-	if (!j->ops->record)
-		return 0;
-	err = txn_savepoint(db);
-	if (err < 0)
-		return err;
-	err = j->ops->record(j, db);
-	if (err < 0) {
-		if (is_fatal(db, err))
-			return err;
-		log_warning("cannot record a refusal: %s", errname(err));
-		return txn_rollback_to(db);
-	}
-	return txn_release(db);
-}
-
-/* 0, or the error that ended the whole transaction. */
-static int apply_one(struct db *db, struct job *j)
-{
-	int err = txn_savepoint(db);
-
-	if (err < 0)
-		return err;
-	j->revision = 0;
-	j->moved_dirs = false;
-	j->needs_sync = false;
-	j->err = j->ops->apply(j, db);
-	if (!j->err)
-		return txn_release(db);
-	if (is_fatal(db, j->err))
-		return j->err;
-	j->revision = 0;
-	err = txn_rollback_to(db);
-	if (!err)
-		err = record_undone(db, j);
-	return err;
-}
-
-static bool are_deferred(const struct job *jobs)
-{
-	while (jobs && jobs->is_deferred)
-		jobs = jobs->next;
-	return !jobs;
-}
-
-static bool need_sync(const struct job *jobs)
-{
-	while (jobs && !jobs->err && !jobs->needs_sync)
-		jobs = jobs->next;
-	return jobs != NULL;
-}
-
-static int apply_all(struct db *db, struct job *jobs, bool sync)
-{
-	int err = txn_set_sync(db, sync);
-
-	if (err < 0)
-		return err;
-	err = txn_begin(db);
-	if (err < 0)
-		return err;
-	for (struct job *j = jobs; j && !err; j = j->next)
-		err = apply_one(db, j);
-	if (err < 0)
-		txn_rollback(db);
-	return err;
-}
-
-/*
- * All of them, in a transaction that is still open. How it is to reach the disk must be said before
- * it begins.
- */
-static int apply_deferred(struct db *db, struct job *jobs)
-{
-	int err = apply_all(db, jobs, false);
-
-	if (err < 0 || !need_sync(jobs))
-		return err;
-	txn_rollback(db);
-	return apply_all(db, jobs, true);
-}
-
-static int transact(struct committer *m, struct job *jobs)
-{
-	struct db *db = store_writer(m->store);
-	int err = are_deferred(jobs) ? apply_deferred(db, jobs) : apply_all(db, jobs, true);
-
-	if (err < 0)
-		return err;
-	err = txn_commit(db);
-	if (err < 0 && err != -ENOSPC && err != -EDQUOT) {
-		log_error(
-			"commit of the database failed (%s): its outcome is unknown, the store is read-only until it is mounted again",
-			errname(err));
-		store_set_broken(m->store);
-		return -EREMOTEIO;
-	}
-	return err;
-}
-
-static int run_transaction(struct committer *m, struct job *jobs)
+static int run_transaction(struct committer *m, struct job *jobs, struct changed *rows)
 {
 	int64_t begin = io_boot_ns();
 	uint64_t n = 0;
@@ -143,77 +36,80 @@ static int run_transaction(struct committer *m, struct job *jobs)
 		return -EIO;
 	for (const struct job *j = jobs; j; j = j->next)
 		n++;
-	err = transact(m, jobs);
+	err = transaction_run(m->store, jobs, rows);
 	metric_add(&m->metrics->jobs, n);
 	histogram_add(&m->metrics->transact_time, io_boot_ns() - begin);
 	store_count_writer(m->store);
 	return err;
 }
 
-static void finish(struct committer *m, struct job *jobs)
+/* Takes those that nobody outside waits for out of the list, and ends them. */
+static struct job *end_internal(struct job *jobs)
 {
-	bool published = false;
+	struct job *rest = NULL, **last = &rest;
 
-	for (struct job *j = jobs; j; j = j->next) {
-		if (j->ops->durable)
-			j->ops->durable(j);
-		published = published || (!j->err && j->revision);
-	}
-	if (published) {
-		notifier_publish(m->notifier, jobs);
-		return;
-	}
 	while (jobs) {
 		struct job *j = jobs;
 
 		jobs = j->next;
-		j->ops->done(j);
+		j->next = NULL;
+		if (j->is_internal) {
+			j->ops->done(j);
+			continue;
+		}
+		*last = j;
+		last = &j->next;
 	}
-	notifier_idle(m->notifier);
+	return rest;
 }
 
-static void fail_one(struct job *j, int err)
+/* Takes the jobs and the rows. */
+static void finish(struct committer *m, struct job *jobs, struct changed *rows)
 {
-	j->err = err;
-	j->revision = 0;
-	j->ops->done(j);
+	for (struct job *j = jobs; j; j = j->next)
+		if (j->ops->durable)
+			j->ops->durable(j);
+	notifier_publish(m->notifier, end_internal(jobs), rows);
+}
+
+/* Failures, too, are answered behind what was durable before them. */
+static void fail(struct committer *m, struct job *jobs, struct changed *rows, int err)
+{
+	for (struct job *j = jobs; j; j = j->next)
+		j->err = err;
+	changed_free(rows);
+	notifier_publish(m->notifier, end_internal(jobs), NULL);
+}
+
+static bool may_succeed_alone(struct committer *m, const struct job *jobs, int err)
+{
+	return jobs->next && err != -EREMOTEIO && !store_is_broken(m->store);
 }
 
 /*
  * A full disk ends the whole transaction: each job again alone, so that the small ones still get
  * through.
  */
-static void run_singly(struct committer *m, struct job *jobs)
+static void run_batch(struct committer *m, struct job *jobs)
 {
+	struct changed *rows = changed_new();
+	int err = rows ? run_transaction(m, jobs, rows) : -ENOMEM;
+
+	if (!err) {
+		finish(m, jobs, rows);
+		return;
+	}
+	if (!may_succeed_alone(m, jobs, err)) {
+		fail(m, jobs, rows, err);
+		return;
+	}
+	changed_free(rows);
 	while (jobs) {
 		struct job *j = jobs;
-		int err;
 
 		jobs = j->next;
 		j->next = NULL;
-		err = run_transaction(m, j);
-		if (err < 0)
-			fail_one(j, err);
-		else
-			finish(m, j);
-	}
-}
-
-static void run_batch(struct committer *m, struct job *jobs)
-{
-	int err = run_transaction(m, jobs);
-
-	if (!err) {
-		finish(m, jobs);
-	} else if (err == -EREMOTEIO || store_is_broken(m->store)) {
-		while (jobs) {
-			struct job *j = jobs;
-
-			jobs = j->next;
-			fail_one(j, err);
-		}
-	} else {
-		run_singly(m, jobs);
+		run_batch(m, j);
 	}
 }
 
@@ -306,5 +202,6 @@ void committer_checkpoint(struct committer *m)
 	if (!j)
 		return;
 	j->ops = &nothing;
+	j->is_internal = true;
 	committer_submit(m, j);
 }

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The thread that makes durable revisions visible, in order, and then has them answered. */
+/*
+ * The thread between what is durable and its answer: it has the effects of each transaction take
+ * place, in their order, and then answers the jobs of it. So nobody is answered ahead of what was
+ * durable before (P1, P3): a new owner who is told his token finds all that older tokens published.
+ * Layer: core, room loop.
+ */
 #ifndef FENCE_CORE_LOOP_NOTIFIER_H
 #define FENCE_CORE_LOOP_NOTIFIER_H
 
@@ -7,20 +12,15 @@
 
 #include <stdbool.h>
 
+struct changed;
 struct job;
-struct live;
 
-struct batch {
-	struct batch *next;
-	struct job *jobs; /* owned list; NULL for a call */
-	void (*call)(void *arg);
-	void *arg;
-};
+struct batch;
 
 struct notifier {
-	struct live *live;	 /* borrowed; written by this thread only */
-	void (*idle)(void *arg); /* after each batch, from its thread or the committer's */
-	void *idle_arg;
+	/* All that follows from what a transaction changed: it returns when that is so. */
+	void (*effects)(void *arg, const struct changed *rows);
+	void *arg;
 	struct lock lock;
 	pthread_cond_t wake;
 	struct batch *head, **tail;
@@ -28,11 +28,14 @@ struct notifier {
 	pthread_t thread;
 };
 
-int notifier_start(struct notifier *n, struct live *live, void (*idle)(void *arg), void *arg);
+int notifier_start(struct notifier *n, void (*effects)(void *arg, const struct changed *rows),
+		   void *arg);
 void notifier_stop(struct notifier *n);
-/* A durable transaction's jobs; takes the list. */
-void notifier_publish(struct notifier *n, struct job *jobs);
-void notifier_idle(struct notifier *n);
+/*
+ * A transaction's jobs and what it changed; takes both. @rows NULL: it failed. Any thread, but in the
+ * order of the transactions.
+ */
+void notifier_publish(struct notifier *n, struct job *jobs, struct changed *rows);
 /* Run @call on the notifier's thread (kernel notifications that belong to no commit). */
 void notifier_call(struct notifier *n, void (*call)(void *arg), void *arg);
 

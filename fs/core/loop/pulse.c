@@ -10,7 +10,6 @@
 #include "core/loop/pulse.h"
 
 #include "base/io.h"
-#include "core/loop/notifier.h"
 #include "store/sqlite/db.h"
 #include "store/store.h"
 
@@ -28,20 +27,13 @@ static int nothing_apply(struct job *j, struct db *db)
 	return 0;
 }
 
-static void on_notifier(void *arg)
-{
-	struct pulse *p = arg;
-
-	atomic_store(&p->under_way, false);
-	p->to.beat(p->to.arg);
-}
-
-/* Also when the store is broken: it can be read all the same. */
+/* Notifier. Also when the store is broken: it can be read all the same. */
 static void token_done(struct job *j)
 {
 	struct pulse *p = pulse_of(j);
 
-	notifier_call(p->committer->notifier, on_notifier, p);
+	atomic_store(&p->under_way, false);
+	p->to.beat(p->to.arg);
 }
 
 static const struct job_ops token = { .apply = nothing_apply, .done = token_done };

@@ -51,7 +51,7 @@ struct commit {
 	struct sealed_set sealed;
 	struct change_list list;
 	struct commit_result result;
-	int err; /* how it ended */
+	int err; /* before the transaction */
 	commit_done_fn done;
 	void (*abort_done)(void *arg);
 	void *arg;
@@ -173,19 +173,13 @@ static int refuse_early(struct db *db, struct commit *m)
 static int commit_apply(struct job *j, struct db *db)
 {
 	struct commit *m = commit_of(j);
-	int err;
 
 	memset(&m->result, 0, sizeof(m->result));
 	if (m->what == COMMIT_DROP)
 		return session_row_end(db, m->s->id, SESSION_ABORTED, 0);
 	if (m->early.err)
 		return refuse_early(db, m);
-	err = publish(db, m);
-	if (!err && m->result.changed) {
-		j->revision = m->result.revision;
-		j->moved_dirs = m->result.dirs_moved;
-	}
-	return err;
+	return publish(db, m);
 }
 
 static int commit_record(struct job *j, struct db *db)
@@ -211,33 +205,6 @@ static int commit_record(struct job *j, struct db *db)
 		return 0; /* the database said no, not the fence: the session goes on or is lost */
 	err = refuse_record(db, &w, &m->sealed, &m->list);
 	return err ? err : session_row_end(db, s->id, SESSION_REFUSED, 0);
-}
-
-static void commit_drop(struct job *j)
-{
-	struct core *c = core_of(commit_of(j));
-	const struct change_list *list = &commit_of(j)->list;
-
-	for (size_t i = 0; i < list->n; i++)
-		if (list->v[i].dir > 0)
-			c->hooks.drop_name(c->hooks.arg, list->v[i].dir, list->v[i].name);
-}
-
-static void commit_visible(struct job *j)
-{
-	struct core *c = core_of(commit_of(j));
-	const struct change_list *list = &commit_of(j)->list;
-	int64_t last = 0;
-
-	for (size_t i = 0; i < list->n; i++) {
-		const struct change *ch = &list->v[i];
-
-		if (ch->dir > 0 && ch->dir != last)
-			c->hooks.drop_dir(c->hooks.arg, ch->dir);
-		last = ch->dir;
-		if (ch->kind == CHANGE_DIR && ch->child > 0)
-			c->hooks.drop_dir(c->hooks.arg, ch->child);
-	}
 }
 
 static bool is_full(int err)
@@ -296,23 +263,7 @@ static enum session_outcome outcome_of(const struct commit *m, int err)
 	return err || m->what != COMMIT_PUBLISH ? SESSION_ABORTED : SESSION_COMMITTED;
 }
 
-/*
- * Behind what the end of the session gave the notifier to do: who reads `ok` no longer finds its
- * tree.
- */
-static void answer(void *arg)
-{
-	struct commit *m = arg;
-	struct core *c = core_of(m);
-
-	if (m->done)
-		m->done(m->arg, m->err, &m->result);
-	if (m->abort_done)
-		m->abort_done(m->arg);
-	commit_free(m);
-	busy_end(&c->busy);
-}
-
+/* Notifier: who reads `ok` no longer finds the session's tree. */
 static void finish(struct core *c, struct commit *m, int err)
 {
 	if (err == -EALREADY)
@@ -330,8 +281,12 @@ static void finish(struct core *c, struct commit *m, int err)
 	if (m->what == COMMIT_PUBLISH)
 		metrics_commit(&c->metrics, COMMIT_VERB_SESSION, err, m->result.replayed,
 			       m->result.changed, m->begun);
-	m->err = err;
-	notifier_call(&c->notifier, answer, m);
+	if (m->done)
+		m->done(m->arg, err, &m->result);
+	if (m->abort_done)
+		m->abort_done(m->arg);
+	commit_free(m);
+	busy_end(&c->busy);
 }
 
 static void commit_done(struct job *j)
@@ -339,11 +294,17 @@ static void commit_done(struct job *j)
 	finish(core_of(commit_of(j)), commit_of(j), j->err);
 }
 
+/* It did not get as far as a transaction. */
+static void failed(void *arg)
+{
+	struct commit *m = arg;
+
+	finish(core_of(m), m, m->err);
+}
+
 static const struct job_ops commit_job = {
 	.apply = commit_apply,
 	.record = commit_record,
-	.drop = commit_drop,
-	.visible = commit_visible,
 	.done = commit_done,
 };
 
@@ -385,7 +346,7 @@ static const struct job_ops ahead_job = { .apply = ahead_apply, .done = ahead_do
 static int record_ahead(struct core *c, struct sealed *from, size_t n)
 {
 	/* Deferred: the commit that refers to it syncs it. */
-	struct ahead a = { .job = { .ops = &ahead_job, .is_deferred = true },
+	struct ahead a = { .job = { .ops = &ahead_job, .is_deferred = true, .is_internal = true },
 			   .from = from,
 			   .n = n };
 
@@ -457,10 +418,12 @@ static void run_commit(struct work *w)
 		if (!err)
 			err = change_list_build(c, m->s, &m->sealed, &m->list, &m->early);
 	}
-	if (err < 0)
-		finish(c, m, err == -ENOMEM ? -ENOSPC : err);
-	else
+	if (err < 0) {
+		m->err = err == -ENOMEM ? -ENOSPC : err;
+		notifier_call(&c->notifier, failed, m);
+	} else {
 		committer_submit(&c->committer, &m->job);
+	}
 }
 
 static int begin(struct session *s, enum session_state next)

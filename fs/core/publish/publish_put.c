@@ -4,13 +4,12 @@
 
 #include "base/io.h"
 #include "core/service/core_impl.h"
-#include "core/session/session_table.h"
 #include "core/session/overlay.h"
 #include "core/access/past_mode.h"
+#include "core/publish/claim.h"
 #include "core/access/permission.h"
 #include "core/publish/refuse.h"
 #include "core/publish/record_event.h"
-#include "store/fence/fence.h"
 #include "store/tree/policy.h"
 #include "store/store.h"
 
@@ -319,31 +318,32 @@ static int commit_changes(struct publish *p, struct db *db)
 	return err ? err : record_commit(db, &req, &p->result, p->who.uid);
 }
 
-static int recheck(const struct publish *p, struct db *db)
+static int claim(struct publish *p, struct db *db)
 {
-	struct permission_target t;
+	struct claim m = { .path = p->path,
+			   .owner = p->owner,
+			   .token = p->token,
+			   .who = &p->who,
+			   .allowed = p->remove ? claim_to_remove : claim_to_write,
+			   .why = &p->result.refusal };
+	int err = claim_raise(&m, db);
 
-	if (!p->remove)
-		return permission_recheck(db, &p->who, p->path);
-	return p->who.uid && permission_remove(db, ENTRY_NOW, &p->who, p->path, &t) == -EACCES ?
-		       -EACCES :
-		       0;
+	p->claimed_at = m.at;
+	return err;
 }
 
 static int publish_apply(struct job *j, struct db *db)
 {
 	struct publish *p = publish_of(j);
-	int err, allowed = recheck(p, db);
+	int err;
 
 	drop_changes(p);
 	memset(&p->result, 0, sizeof(p->result));
-	p->claimed_at = io_now_ns();
 	err = done_before(p, db);
 	if (!err && p->result.replayed)
 		return -EALREADY;
 	if (!err)
-		err = fence_claim(db, p->path, p->token, p->owner, p->claimed_at,
-				  &p->result.refusal);
+		err = claim(p, db);
 	if (!err)
 		err = build(p, db);
 	if (!err && !p->remove)
@@ -352,14 +352,8 @@ static int publish_apply(struct job *j, struct db *db)
 		err = commit_changes(p, db);
 	if (!err && p->result.replayed)
 		return -EALREADY;
-	if (!err && allowed < 0)
-		err = permission_refuse(&p->result.refusal, p->path, p->token);
 	if (!err && !p->remove && !p->restore && !p->sealed.empty)
 		err = quota_check(db);
-	if (!err) {
-		j->revision = p->result.revision;
-		j->moved_dirs = p->result.dirs_moved;
-	}
 	return err;
 }
 
@@ -388,35 +382,6 @@ static int publish_record(struct job *j, struct db *db)
 	return refuse_record(db, &w, &set, &list);
 }
 
-static void publish_durable(struct job *j)
-{
-	struct publish *p = publish_of(j);
-	struct core *c = p->c;
-
-	if (!j->err)
-		session_table_claimed(c, p->path, p->token, p->owner, p->claimed_at);
-}
-
-static void publish_drop(struct job *j)
-{
-	struct publish *p = publish_of(j);
-	struct core *c = p->c;
-
-	for (size_t i = 0; i < p->n_changes; i++)
-		if (p->changes[i].dir > 0)
-			c->hooks.drop_name(c->hooks.arg, p->changes[i].dir, p->changes[i].name);
-}
-
-static void publish_visible(struct job *j)
-{
-	struct publish *p = publish_of(j);
-	struct core *c = p->c;
-
-	for (size_t i = 0; i < p->n_changes; i++)
-		if (p->changes[i].dir > 0)
-			c->hooks.drop_dir(c->hooks.arg, p->changes[i].dir);
-}
-
 static void count(struct core *c, const struct publish *p, int err)
 {
 	enum commit_verb verb = p->remove  ? COMMIT_VERB_REMOVE :
@@ -441,6 +406,13 @@ static void finish(struct core *c, struct publish *p, int err)
 	busy_end(&c->busy);
 }
 
+static void failed(void *arg)
+{
+	struct publish *p = arg;
+
+	finish(p->c, p, p->err);
+}
+
 static void publish_done(struct job *j)
 {
 	finish(publish_of(j)->c, publish_of(j), j->err);
@@ -449,9 +421,6 @@ static void publish_done(struct job *j)
 static const struct job_ops publish_job = {
 	.apply = publish_apply,
 	.record = publish_record,
-	.durable = publish_durable,
-	.drop = publish_drop,
-	.visible = publish_visible,
 	.done = publish_done,
 };
 
@@ -464,10 +433,12 @@ static void seal_large(struct work *w)
 
 	if (!err)
 		err = blob_sync_dirs(c->store, &p->dirs);
-	if (err < 0)
-		finish(c, p, err == -ENOSPC || err == -EDQUOT ? err : -EIO);
-	else
+	if (err < 0) {
+		p->err = err == -ENOSPC || err == -EDQUOT ? err : -EIO;
+		notifier_call(&c->notifier, failed, p);
+	} else {
 		committer_submit(&c->committer, &p->job);
+	}
 }
 
 int publish_submit(struct core *c, struct publish *p)

@@ -42,6 +42,7 @@ struct publish {
 	int n_xattrs;
 	char *target; /* owned; of a restored symlink */
 	int64_t claimed_at;
+	int err;				  /* before the transaction */
 	int64_t begun;				  /* CLOCK_BOOTTIME, ns */
 	void (*done)(struct publish *p, int err); /* frees it by publish_free */
 	void *arg;

@@ -4,7 +4,6 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "core/publish/commit.h"
 #include "core/access/permission.h"
 #include "store/store.h"
 
@@ -174,22 +173,12 @@ static void run_removal(struct work *w)
 	free(r);
 }
 
-static void drop_from_kernel(void *arg)
-{
-	struct session *s = arg;
-	struct core *c = s->view.core;
-
-	c->hooks.drop_session(c->hooks.arg, s->id);
-	session_put(s);
-}
-
 void session_ended(struct session *s)
 {
 	struct core *c = s->view.core;
 	struct removal *r = malloc(sizeof(*r));
 
-	view_get(&s->view);
-	notifier_call(&c->notifier, drop_from_kernel, s);
+	c->hooks.drop_session(c->hooks.arg, s->id);
 	if (r) { /* else the next start empties staging/ */
 		r->s = s;
 		r->work.run = run_removal;

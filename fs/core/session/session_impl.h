@@ -122,7 +122,9 @@ static inline void session_put(struct session *s)
  * anything. -EBUSY: committing.
  */
 int session_abort(struct session *s);
-/* Take it off the table and tell the kernel; the state must be ENDED. No lock held. */
+/*
+ * Take it off the table and tell the kernel; the state must be ENDED. Notifier, no lock held.
+ */
 void session_ended(struct session *s);
 
 #endif

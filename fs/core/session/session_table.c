@@ -7,7 +7,6 @@
  * answered, so from the answer on both hold.
  */
 #include "core/session/session_impl.h"
-#include "core/lease/lease_table.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -128,15 +127,13 @@ static void claimed_one(struct session *s, void *arg)
 		atomic_store(&s->rows_beneath, true);
 }
 
-void session_table_claimed(struct core *c, const char *path, int64_t token, const char *owner,
-			   int64_t at)
+void session_table_claimed(struct core *c, const struct claimed *claim)
 {
-	struct overtake by = { .token = token, .at = at };
+	struct overtake by = { .token = claim->token, .at = claim->at };
 
-	strncpy(by.path, path, sizeof(by.path) - 1);
-	strncpy(by.by, owner, sizeof(by.by) - 1);
+	strncpy(by.path, claim->path, sizeof(by.path) - 1);
+	strncpy(by.by, claim->owner, sizeof(by.by) - 1);
 	session_table_each(c, claimed_one, &by);
-	lease_claimed(c, path, token, owner);
 }
 
 static void supersede_one(struct session *s, void *arg)

@@ -24,9 +24,13 @@ struct session *session_table_get(struct core *c, const char *id);
 /* Calls @fn for each open session with the table's lock held: list work only. */
 void session_table_each(struct core *c, void (*fn)(struct session *s, void *arg), void *arg);
 
-/* Token @token by @owner now stands on @path: tell the sessions that it overtakes. */
-void session_table_claimed(struct core *c, const char *path, int64_t token, const char *owner,
-			   int64_t at);
+/* A fence that was raised. */
+struct claimed {
+	const char *path, *owner;
+	int64_t token, at; /* at: wall clock, ns */
+};
+/* Tell the sessions that it overtakes. */
+void session_table_claimed(struct core *c, const struct claimed *by);
 /* exclusive=1: @newest replaces the older sessions of its path and token. */
 void session_table_supersede(struct core *c, struct session *newest);
 

@@ -191,6 +191,7 @@ static void mark_lost(struct core *c, const struct blob_id *id, const struct lab
 		return;
 	m->label = *label;
 	m->why = why;
+	m->job.is_internal = true;
 	committer_submit(&c->committer, &m->job);
 }
 

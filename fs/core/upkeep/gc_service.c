@@ -110,7 +110,9 @@ static bool is_contended(struct gc_thread *t)
 static int env_write(void *arg, gc_write_fn fn, void *fn_arg)
 {
 	struct gc_thread *t = arg;
-	struct step_job s = { .job.ops = &step_ops, .fn = fn, .arg = fn_arg };
+	struct step_job s = { .job = { .ops = &step_ops, .is_internal = true },
+			      .fn = fn,
+			      .arg = fn_arg };
 	int64_t begin = io_boot_ns();
 
 	lock_init(&s.lock, LOCK_QUEUE);

@@ -70,5 +70,6 @@ void generation_tick(struct core *c, struct generation_clock *clock)
 	*clock = (struct generation_clock){ now + EVERY_NS, revision };
 	r->c = c;
 	r->job.ops = &raise_ops;
+	r->job.is_internal = true;
 	committer_submit(&c->committer, &r->job);
 }

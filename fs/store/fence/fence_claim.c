@@ -19,9 +19,20 @@
 #include "store/fence/fence.h"
 #include "store/fence/fence_range.h"
 #include "store/fence/refusal_fill.h"
+#include "store/sqlite/changed.h"
 
 #include <errno.h>
 #include <string.h>
+
+/* Whom this overtakes has to be told. */
+static int tell(struct db *db, const char *path, int64_t token, const char *owner, int64_t now_ns)
+{
+	return changed_add(db, (struct changed_row){ .kind = CHANGED_FENCE,
+						     .number = token,
+						     .at = now_ns,
+						     .text = path,
+						     .owner = owner });
+}
 
 /*
  * Insert the row, or raise it: a new ownership generation starts without a sequence number, and the
@@ -46,7 +57,8 @@ static int raise_row(struct db *db, const char *path, int64_t token, const char 
 	stmt_int(st, 2, token);
 	stmt_int(st, 3, now_ns);
 	stmt_text(st, 4, owner);
-	return stmt_run(st);
+	err = stmt_run(st);
+	return err || !db_changes(db) ? err : tell(db, path, token, owner, now_ns);
 }
 
 /*
@@ -173,6 +185,8 @@ int fence_reset(struct db *db, const char *path, int64_t token, const char *owne
 		err = set_row(db, path, token, owner, now_ns);
 	if (!err)
 		err = lower_beneath(db, path, token, owner, now_ns);
+	if (!err)
+		err = tell(db, path, token, owner, now_ns);
 	if (!err)
 		*out_old = highest.token;
 	return err;

@@ -3,6 +3,7 @@
 #include "store/fence/lease_row.h"
 #include "store/sqlite/db.h"
 #include "store/fence/fence_range.h"
+#include "store/sqlite/changed.h"
 #include "store/tree/record.h"
 
 #include <errno.h>
@@ -46,6 +47,11 @@ int lease_issue_token(struct db *db, const char *path, int64_t *out)
 	return res;
 }
 
+static int tell(struct db *db, const char *path)
+{
+	return changed_add(db, (struct changed_row){ .kind = CHANGED_LEASE, .text = path });
+}
+
 int lease_set(struct db *db, const char *path, int64_t token, const char *owner, int64_t ttl,
 	      int64_t expires_at)
 {
@@ -65,7 +71,7 @@ int lease_set(struct db *db, const char *path, int64_t token, const char *owner,
 	err = stmt_run(st);
 	if (err)
 		return err;
-	return db_changes(db) == 1 ? 0 : -ESTALE;
+	return db_changes(db) == 1 ? tell(db, path) : -ESTALE;
 }
 
 int lease_clear(struct db *db, const char *path, int64_t token)
@@ -81,7 +87,8 @@ int lease_clear(struct db *db, const char *path, int64_t token)
 		return err;
 	stmt_path(st, 1, path);
 	stmt_int(st, 2, token);
-	return stmt_run(st);
+	err = stmt_run(st);
+	return err ? err : tell(db, path);
 }
 
 static int load(struct stmt *st, struct lease_row *out)

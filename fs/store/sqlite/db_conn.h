@@ -13,6 +13,7 @@
 struct db {
 	sqlite3 *sq;			      /* owned */
 	struct stmt *cache[DB_CACHE_BUCKETS]; /* owned; chained by stmt.next */
+	struct changed *changed;	      /* borrowed: who listens; NULL: nobody */
 	int wal_frames;
 	int read_depth;	  /* nested txn_read_begin() */
 	bool in_txn;	  /* between txn_begin() and txn_commit() or txn_rollback() */

@@ -169,6 +169,8 @@ static int run(struct plan *p, struct commit_result *out)
 		err = change_verify_after(p);
 	if (!err)
 		err = record(p->db, p->req, p);
+	if (!err)
+		err = change_tell(p);
 	out->revision = p->revision;
 	out->changed = p->changed;
 	out->dirs_moved = p->dirs_moved;

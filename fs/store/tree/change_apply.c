@@ -3,6 +3,7 @@
  * Moving the pointers: old rows die, new rows are born. Layer: store.
  */
 #include "store/tree/change_plan.h"
+#include "store/sqlite/changed.h"
 #include "store/sqlite/db.h"
 #include "store/tree/entry_row.h"
 #include "store/tree/history.h"
@@ -255,6 +256,22 @@ static int add_dirtimes(struct plan *p)
 	return 0;
 }
 
+static int tell_name(struct plan *p, const struct step *s)
+{
+	const struct change *c = s->c;
+	int err = 0;
+
+	/* In a directory of this commit's own making nobody has looked a name up yet. */
+	if (c->dir > 0)
+		err = changed_add(p->db, (struct changed_row){ .kind = CHANGED_NAME,
+							       .number = s->dir,
+							       .text = c->name });
+	if (!err && c->kind == CHANGE_DIR && c->child > 0)
+		err = changed_add(p->db,
+				  (struct changed_row){ .kind = CHANGED_DIR, .number = s->child });
+	return err;
+}
+
 int change_apply(struct plan *p)
 {
 	int err = kill_old(p);
@@ -265,5 +282,20 @@ int change_apply(struct plan *p)
 		err = add_dirtimes(p);
 	if (!err && p->next_dir)
 		err = setting_set(p->db, "next_dir", p->next_dir);
+	return err;
+}
+
+int change_tell(struct plan *p)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->n && !err; i++) {
+		const struct step *s = p->by_name[i];
+
+		if (step_kills(s) || step_bears(s))
+			err = tell_name(p, s);
+	}
+	if (!err && p->dirs_moved)
+		err = changed_add(p->db, (struct changed_row){ .kind = CHANGED_PATHS });
 	return err;
 }

@@ -79,5 +79,7 @@ int change_verify_before(struct plan *p);
 int change_verify_after(struct plan *p);
 /* All old rows die, new ones are born at p->revision. */
 int change_apply(struct plan *p);
+/* Say what was changed to who listens (store/sqlite/changed.h). After the verification. */
+int change_tell(struct plan *p);
 
 #endif

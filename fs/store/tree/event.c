@@ -2,6 +2,7 @@
 /* See event.h. Layer: store. */
 #include "store/tree/event.h"
 #include "base/io.h"
+#include "store/sqlite/changed.h"
 #include "store/sqlite/db.h"
 #include "store/tree/record.h"
 
@@ -60,7 +61,8 @@ int event_add(struct db *db, struct event *e)
 	if (err)
 		return err;
 	e->id = db_last_rowid(db);
-	return trim(db, e->id);
+	err = changed_add(db, (struct changed_row){ .kind = CHANGED_EVENT });
+	return err ? err : trim(db, e->id);
 }
 
 static int load_texts(struct stmt *st, struct event *e)

@@ -2,6 +2,7 @@
 /*
  * Revisions: one row for each commit that changed the tree. Layer: store.
  */
+#include "store/sqlite/changed.h"
 #include "store/sqlite/db.h"
 #include "store/tree/revision.h"
 
@@ -120,5 +121,9 @@ int revision_add(struct db *db, const struct revision *r, bool once)
 	stmt_text(st, 7, r->session[0] ? r->session : NULL);
 	stmt_int(st, 8, r->changed);
 	stmt_int(st, 9, once);
-	return stmt_run(st);
+	err = stmt_run(st);
+	if (err)
+		return err;
+	return changed_add(db,
+			   (struct changed_row){ .kind = CHANGED_REVISION, .number = r->revision });
 }
