@@ -12,7 +12,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "core/publish/commit.h"
-#include "core/publish/effects.h"
+#include "core/effects.h"
 #include "core/housekeeper.h"
 #include "core/session/session_impl.h"
 #include "core/events/events_impl.h"

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "core/access/permission.h"
-#include "core/publish/publish_put.h"
+#include "core/publish/single.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -19,33 +19,33 @@
 
 struct put {
 	struct ctl_call *call;
-	struct publish *p; /* owned; NULL: the line was refused, and call->reply says why */
+	struct single *p; /* owned; NULL: the line was refused, and call->reply says why */
 	int64_t size, got;
 	int fd;	 /* owned; -1: in memory */
 	int err; /* of taking the payload: reported when it is complete */
 };
 
-static void publish_done_reply(struct publish *p, int err)
+static void answer(struct single *p, int err)
 {
 	struct ctl_call *call = p->arg;
 
-	if (err && p->result.refusal.err) {
-		reply_refusal(&call->reply, &p->result.refusal);
+	if (err && p->p.result.refusal.err) {
+		reply_refusal(&call->reply, &p->p.result.refusal);
 	} else if (err) {
-		publish_free(p);
+		single_free(p);
 		ctl_call_database_error(call, err);
 		return;
 	} else {
 		reply_ok(&call->reply);
-		reply_int(&call->reply, "revision", p->result.revision);
-		if (!p->remove)
-			reply_int(&call->reply, "changed", p->result.changed);
+		reply_int(&call->reply, "revision", p->p.result.revision);
+		if (p->kind != SINGLE_REMOVE)
+			reply_int(&call->reply, "changed", p->p.result.changed);
 	}
-	publish_free(p);
+	single_free(p);
 	ctl_call_done(call);
 }
 
-static int parse(struct ctl_call *call, struct publish *p, struct ctl_error *error)
+static int parse(struct ctl_call *call, struct single *p, struct ctl_error *error)
 {
 	const struct ctl_line *l = &call->line;
 	char buf[OWNER_MAX + 1];
@@ -56,7 +56,7 @@ static int parse(struct ctl_call *call, struct publish *p, struct ctl_error *err
 	if (!err && strcmp(p->path, ".") == 0)
 		err = ctl_error_set(error, EINVAL, "path", ".",
 				    "the root cannot be put or removed");
-	if (!err && dir && !p->remove)
+	if (!err && dir && p->kind != SINGLE_REMOVE)
 		err = ctl_error_set(error, EISDIR, "path", p->path,
 				    "a path that ends in / is a directory; put writes files");
 	if (!err)
@@ -69,7 +69,7 @@ static int parse(struct ctl_call *call, struct publish *p, struct ctl_error *err
 		err = ctl_flag(l, "parents", &p->parents, error);
 	if (!err)
 		err = ctl_flag(l, "once", &p->once, error);
-	if (!err && !p->restore) /* there version= says what is restored */
+	if (!err && p->kind != SINGLE_RESTORE) /* there version= says what is restored */
 		err = ctl_expectation(l, false, &p->expect, &p->has_expect, error);
 	p->has_mode = ctl_line_get(l, "mode") != NULL;
 	if (!err && p->has_mode)
@@ -82,7 +82,7 @@ static int parse(struct ctl_call *call, struct publish *p, struct ctl_error *err
 	return 0;
 }
 
-static int check(struct core *c, struct publish *p, struct ctl_error *error)
+static int check(struct core *c, struct single *p, struct ctl_error *error)
 {
 	struct permission_target t;
 	struct db *db;
@@ -91,7 +91,7 @@ static int check(struct core *c, struct publish *p, struct ctl_error *error)
 
 	if (err < 0)
 		return ctl_error_set(error, err, NULL, NULL, "the store's database failed");
-	if (p->remove)
+	if (p->kind == SINGLE_REMOVE)
 		err = permission_remove(db, rev, &p->who, p->path, &t);
 	else
 		err = permission_write(db, rev, &p->who, p->path, &t);
@@ -113,38 +113,34 @@ static int check(struct core *c, struct publish *p, struct ctl_error *error)
 	return 0;
 }
 
-enum publish_kind { PUBLISH_PUT, PUBLISH_REMOVE, PUBLISH_RESTORE };
-
-static int publish_new(struct ctl_call *call, enum publish_kind kind, struct publish **out,
-		       struct ctl_error *error)
+static int single_request(struct ctl_call *call, enum single_kind kind, struct single **out,
+			  struct ctl_error *error)
 {
-	struct publish *p = calloc(1, sizeof(*p));
+	struct single *p = single_new(kind);
 	int err;
 
 	if (!p)
 		return ctl_error_set(error, ENOMEM, NULL, NULL, "out of memory");
-	p->remove = kind == PUBLISH_REMOVE;
-	p->restore = kind == PUBLISH_RESTORE;
 	p->who = call->ctl->who;
-	p->done = publish_done_reply;
+	p->done = answer;
 	p->arg = call;
 	err = parse(call, p, error);
 	if (!err)
 		err = check(call->ctl->c, p, error);
 	if (err < 0) {
-		publish_free(p);
+		single_free(p);
 		return err;
 	}
 	*out = p;
 	return 0;
 }
 
-static void submit(struct ctl_call *call, struct publish *p)
+static void submit(struct ctl_call *call, struct single *p)
 {
-	int err = publish_submit(call->ctl->c, p);
+	int err = single_submit(call->ctl->c, p);
 
 	if (err < 0) {
-		publish_free(p);
+		single_free(p);
 		ctl_call_database_error(call, err);
 	}
 }
@@ -152,9 +148,9 @@ static void submit(struct ctl_call *call, struct publish *p)
 void ctl_remove(struct ctl_call *call)
 {
 	struct ctl_error error;
-	struct publish *p;
+	struct single *p;
 
-	if (publish_new(call, PUBLISH_REMOVE, &p, &error) < 0)
+	if (single_request(call, SINGLE_REMOVE, &p, &error) < 0)
 		ctl_call_error(call, &error);
 	else
 		submit(call, p);
@@ -163,29 +159,28 @@ void ctl_remove(struct ctl_call *call)
 void ctl_restore(struct ctl_call *call)
 {
 	struct ctl_error error;
-	struct publish *p;
+	struct single *p;
 	int64_t version;
 	int err = ctl_count(&call->line, "version", INT64_MAX, &version, &error);
 
 	if (!err)
-		err = publish_new(call, PUBLISH_RESTORE, &p, &error);
+		err = single_request(call, SINGLE_RESTORE, &p, &error);
 	if (err < 0) {
 		ctl_call_error(call, &error);
 		return;
 	}
 	p->version = version;
-	p->sealed.empty = true; /* no content of its own */
 	submit(call, p);
 }
 
 static int prepare_content(struct core *c, struct put *put)
 {
-	struct publish *p = put->p;
+	struct single *p = put->p;
 	int err;
 
 	if (put->size <= BLOB_INLINE_MAX) {
-		p->sealed.data = malloc((size_t)put->size + 1);
-		return p->sealed.data ? 0 : -ENOMEM;
+		p->content->data = malloc((size_t)put->size + 1);
+		return p->content->data ? 0 : -ENOMEM;
 	}
 	err = blob_id_new(&p->staged_id);
 	if (!err)
@@ -202,7 +197,7 @@ static int put_new(struct ctl_call *call, int64_t size, struct put **out, struct
 
 	if (!put)
 		return ctl_error_set(error, ENOMEM, NULL, NULL, "out of memory");
-	err = publish_new(call, PUBLISH_PUT, &put->p, error);
+	err = single_request(call, SINGLE_PUT, &put->p, error);
 	if (err < 0) {
 		free(put);
 		return err;
@@ -295,7 +290,7 @@ void put_feed(struct put *p, const void *data, size_t len)
 	if (p->p && !p->err && p->fd >= 0)
 		p->err = io_pwrite_all(p->fd, data, len, p->got);
 	else if (p->p && !p->err)
-		memcpy((char *)p->p->sealed.data + p->got, data, len);
+		memcpy((char *)p->p->content->data + p->got, data, len);
 	p->got += (int64_t)len;
 }
 
@@ -306,25 +301,25 @@ static void put_release(struct put *p)
 	free(p);
 }
 
-static void drop_publish(struct core *c, struct publish *p)
+static void drop_publish(struct core *c, struct single *p)
 {
 	if (p->staged)
 		staging_remove(c->store, &p->staged_id);
-	publish_free(p);
+	single_free(p);
 }
 
-static int finish_inline(struct publish *p, int64_t size)
+static int finish_inline(struct single *p, int64_t size)
 {
-	p->sealed.size = size;
-	p->sealed.empty = size == 0;
-	hash_buf(p->sealed.data, (size_t)size, &p->sealed.hash);
-	return blob_id_new(&p->sealed.id);
+	p->content->size = size;
+	p->content->empty = size == 0;
+	hash_buf(p->content->data, (size_t)size, &p->content->hash);
+	return blob_id_new(&p->content->id);
 }
 
 void put_complete(struct put *put)
 {
 	struct ctl_call *call = put->call;
-	struct publish *p = put->p;
+	struct single *p = put->p;
 	int err = put->err;
 
 	if (p && !err && !p->staged)

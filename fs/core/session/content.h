@@ -9,6 +9,7 @@
 #ifndef FENCE_CORE_SESSION_CONTENT_H
 #define FENCE_CORE_SESSION_CONTENT_H
 
+#include "core/session/content_done.h"
 #include "core/view/node.h"
 
 #include <fcntl.h>
@@ -27,7 +28,6 @@ struct view;
  * first, returns 1 and later calls @done(@arg, err) from another thread (err -ESTALE in that case,
  * as above, or the copy's error). @done is not called otherwise.
  */
-typedef void (*content_done_fn)(void *arg, int err);
 int content_open(struct view *v, int64_t id, int flags, uint32_t uid, bool passthrough,
 		 content_done_fn done, void *arg, struct content **out);
 void content_close(struct content *c);

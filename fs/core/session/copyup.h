@@ -3,7 +3,11 @@
 #ifndef FENCE_CORE_SESSION_COPYUP_H
 #define FENCE_CORE_SESSION_COPYUP_H
 
-#include "core/session/content.h"
+#include "core/session/content_done.h"
+
+#include <stdint.h>
+
+struct view;
 
 enum copyup_mode { COPYUP_EMPTY, COPYUP_CONTENT };
 

@@ -9,7 +9,7 @@
 #ifndef FENCE_CORE_SESSION_SESSION_H
 #define FENCE_CORE_SESSION_SESSION_H
 
-#include "core/session/content.h"
+#include "core/session/content_done.h"
 #include "core/view/node.h"
 
 #include <stddef.h>

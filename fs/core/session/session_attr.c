@@ -8,6 +8,7 @@
 #include "store/store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/limits.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See effects.h. Layer: core, room publish.
+ * See effects.h. Layer: core.
  *
  * Everything here is derived from the rows that the transaction changed, never from the requests
  * that it was made of: so nobody can forget to tell of a change, and a transaction that was made
@@ -24,7 +24,7 @@
  * files and a lease that it ends may still be renewed. Neither matters: the claim is not answered
  * yet, and the commit of such a session is judged by the row (P1).
  */
-#include "core/publish/effects.h"
+#include "core/effects.h"
 
 #include "core/events/events_impl.h"
 #include "core/lease/lease_table.h"

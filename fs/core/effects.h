@@ -3,8 +3,8 @@
  * What follows from a durable transaction: the one place, for every kind of request. Layer: core,
  * room publish. Notifier's thread.
  */
-#ifndef FENCE_CORE_PUBLISH_EFFECTS_H
-#define FENCE_CORE_PUBLISH_EFFECTS_H
+#ifndef FENCE_CORE_EFFECTS_H
+#define FENCE_CORE_EFFECTS_H
 
 struct changed;
 
