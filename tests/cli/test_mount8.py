@@ -17,8 +17,6 @@ from fenceharness import *
 from fenceharness import kernel
 from fencelib.mounting import *
 
-pytestmark = pytest.mark.serial("sbin")
-
 ODD = "a store,\twith\\all that #"
 
 

@@ -9,8 +9,6 @@ from fenceharness import *
 from fenceharness import kernel
 from fencelib.mounting import HELPER, installed, new_store
 
-pytestmark = pytest.mark.serial("sbin")
-
 
 def helper(*args, rc=0, env=None):
     result = subprocess.run(

@@ -95,8 +95,9 @@ def time_scale() -> float:
 
 
 def program_env(extra=None) -> dict:
-    """The environment of the programs under test."""
+    """The environment of the programs under test; memory that they free is overwritten with FENCE_PERTURB."""
     env = dict(os.environ)
+    env.setdefault("MALLOC_PERTURB_", env.get("FENCE_PERTURB", "0"))
     env["LC_ALL"] = "C.UTF-8"
     env.setdefault("ASAN_OPTIONS", "abort_on_error=0:detect_leaks=1:detect_stack_use_after_return=1")
     env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")

@@ -33,7 +33,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     for mark in MARKS:
         config.addinivalue_line("markers", mark)
-    os.environ.setdefault("MALLOC_PERTURB_", str(random.randint(1, 255)))
+    os.environ.setdefault("FENCE_PERTURB", str(random.randint(1, 255)))
     config.pluginmanager.register(Selected(config), "fencefs-selected")
     if hasattr(config, "workerinput"):
         return
@@ -46,7 +46,7 @@ def pytest_configure(config):
 
 
 def pytest_report_header():
-    return f"MALLOC_PERTURB_={os.environ['MALLOC_PERTURB_']}"
+    return f"FENCE_PERTURB={os.environ['FENCE_PERTURB']}"
 
 
 # ------------------------------------------------------------------------------------- collecting

@@ -10,6 +10,7 @@ connections and take down the mounts beneath the test's own directory.
 import contextlib
 import ctypes
 import faulthandler
+import gc
 import os
 import pickle
 import re
@@ -26,7 +27,7 @@ from pathlib import Path
 from _pytest.runner import runtestprotocol
 from pytest import Item, TestReport
 
-from . import kernel, mount, paths, process
+from . import kernel, mount, namespace, paths, process
 
 DEFAULT_SECONDS = 60
 PR_SET_PDEATHSIG = 1
@@ -39,6 +40,8 @@ _libc = ctypes.CDLL(None, use_errno=True)
 def prepare():
     """Before the first test: adopt what tests leave, and clean up also when told to end."""
     _libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
+    gc.collect()
+    gc.freeze()  # a collection in a child would touch, and so copy, all that was here before it
     for sig in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(sig, _end)
 
@@ -62,6 +65,7 @@ def finish(ctl):
     if ctl:
         ctl.close()
     mount.finish_all()
+    namespace.check_left()
 
 
 def _give_up():

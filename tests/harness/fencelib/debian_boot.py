@@ -11,7 +11,7 @@ from fenceharness.kernel import all_mounts
 
 # What the machine itself would notice is out of reach: other processes, mounts, cgroups and /proc/sys.
 ENTER = """
-mount --make-rprivate / && mount --bind "$1" "$1" &&
+mount --bind "$1" "$1" &&
 mount -t proc proc "$1/proc" && mount --bind "$1/proc/sys" "$1/proc/sys" &&
 mount -o remount,bind,ro "$1/proc/sys" &&
 mount -t tmpfs tmpfs "$1/run" && mount -t tmpfs tmpfs "$1/sys" && mkdir -p "$1/sys/fs/cgroup" &&

@@ -3,15 +3,17 @@
 
 import contextlib
 import errno
-import fcntl
 import os
+import shutil
 import signal
 import subprocess
+import tempfile
 from pathlib import Path
 
-import pytest
 from fenceharness import *
 from fenceharness import kernel
+from fenceharness.namespace import enter_own_mounts
+from fenceharness.paths import private_dir
 
 HELPER = helper_program()
 HELPERS = {Path("/sbin/mount.fencefs"): HELPER, Path("/sbin/mount.fuse.fencefs"): HELPER}
@@ -19,22 +21,33 @@ HELPERS = {Path("/sbin/mount.fencefs"): HELPER, Path("/sbin/mount.fuse.fencefs")
 
 @contextlib.contextmanager
 def installed(links=HELPERS):
-    """mount(8) looks for helpers in /sbin only. One test at a time, of all files."""
-    lock = os.open("/sbin", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    """mount(8) looks for helpers in /sbin only: there they are, for this test's process and what it starts.
+
+    It sees them through overlays in a mount namespace of its own, whatever else is installed there.
+    """
+    enter_own_mounts()
+    directories = {Path(os.path.realpath(name.parent)) for name in links}
+    over = [_overlay(directory) for directory in directories]
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        for name in {**HELPERS, **links}:
-            if os.path.lexists(name):
-                pytest.skip(f"{name} is there already")
-        try:
-            for name, target in links.items():
-                name.symlink_to(target)
-            yield
-        finally:
-            for name in links:
-                name.unlink(missing_ok=True)
+        for name, target in links.items():
+            name.unlink(missing_ok=True)
+            name.symlink_to(target)
+        yield
     finally:
-        os.close(lock)
+        for directory, scratch in zip(directories, over, strict=True):
+            run("umount", "--lazy", directory)
+            shutil.rmtree(scratch)
+
+
+def _overlay(directory: Path) -> Path:
+    """@directory can be changed from now on; what was changed lies in the directory that is returned."""
+    scratch = Path(tempfile.mkdtemp(prefix="over-", dir=private_dir()))
+    (scratch / "upper").mkdir()
+    (scratch / "work").mkdir()
+    os.chmod(scratch / "upper", 0o755)
+    options = f"lowerdir={directory},upperdir={scratch}/upper,workdir={scratch}/work"
+    run("mount", "-t", "overlay", "overlay", "-o", options, directory)
+    return scratch
 
 
 def new_store(tmp, name="store"):
