@@ -140,6 +140,93 @@ def test_leftovers(tmp):
     assert rc == 0, out
 
 
+def test_keep(tmp):
+    rc, out, _, _ = run_bad(tmp, "--keep", "-k", "good or raises")
+    kept = dict(re.findall(r"^fs/test_bad.py::(\S+): (/\S+)$", out, re.M))
+    assert rc == 1 and set(kept) == {"test_good", "test_raises"}, out
+    assert (Path(kept["test_good"]) / "tmp/file").read_text() == "x"
+
+
+def test_skips_in_ci(tmp):
+    files = {"fs/test_bad.py": BAD, "may-skip": "# why\nfs/test_bad.py::test_skips  it is Monday\n"}
+    rc, out, verdicts, _ = run_bad(tmp, "-k", "skip", files=files, CI="true")
+    assert rc == 1 and last_line(out) == "0 passed, 1 failed, 1 skipped", out
+    assert verdicts == {"test_skipped_by_mark": "failed"} and "skipped in CI" in out and "never" in out, out
+
+
+SERIAL = """
+import os, time
+import pytest
+
+@pytest.mark.serial("one at a time")
+@pytest.mark.parametrize("number", range(8))
+def test_alone(number):
+    directory = os.environ["FENCE_TEST_DIR"] + "/taken"
+    os.mkdir(directory)
+    time.sleep(0.05)  # so that another would be met
+    os.rmdir(directory)
+"""
+
+
+def test_serial(tmp):
+    rc, out, _, _ = run_bad(tmp, files={"fs/test_serial.py": SERIAL}, workers=2)
+    assert rc == 0 and last_line(out) == "8 passed, 0 failed, 0 skipped", out
+
+
+@pytest.mark.timeout(120)
+def test_names(tmp):
+    files = {"fs/test_one_two.py": "def test_a(): pass\ndef test_b(): pass\n", "cli/test_one.py": "def test_a(): pass\n"}
+    for words, count in {
+        "one-two": 2,
+        "one*": 3,
+        "fs/one*:a": 1,
+        "one:test_a one_two:b": 2,
+        "--suite=cli": 1,
+        "fs/test_one_two.py::test_b": 1,
+    }.items():
+        rc, out, _, _ = run_bad(tmp, *words.split(), files=files)
+        assert rc == 0 and last_line(out) == f"{count} passed, 0 failed, 0 skipped", (words, out)
+
+
+def test_programs_that_others_cannot_reach(tmp, monkeypatch):
+    for name in (*paths.PROGRAMS, paths.SUPPRESSIONS):
+        (tmp / "closed/build" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp / "closed/build" / name).symlink_to("/bin/true")
+    monkeypatch.setenv("FENCE_BUILD", str(tmp / "closed/build"))
+    monkeypatch.delenv("FENCE_PROGRAMS", raising=False)
+    tmp.chmod(0o755)
+    (tmp / "closed").chmod(0o700)
+    with paths.programs_for_all():
+        for name in paths.PROGRAMS:
+            run(paths.program(name), uid=1234)
+    assert paths.program("tools/fence").is_relative_to(tmp / "closed")
+
+
+def test_a_chroot_that_is_no_mount_point(tmp):
+    """mountinfo has no line for its root."""
+    root = tmp / "root"
+    for name in ("usr", "proc", "mnt", "var/tmp"):
+        (root / name).mkdir(parents=True)
+    for name in os.listdir("/"):
+        if os.path.islink(f"/{name}") and os.path.isdir(f"/{name}"):
+            (root / name).symlink_to(os.readlink(f"/{name}"))
+    for name in ("usr", "proc"):
+        run("mount", "--bind", f"/{name}", root / name)
+
+    def inside(_me):
+        os.chroot(root)
+        os.environ["FENCE_TEST_DIR"] = "/var/tmp"
+        return str(paths.scratch_root.__wrapped__())
+
+    try:
+        assert spawn(inside).result() == "/var/tmp"
+        script = "mount -t tmpfs none /mnt && touch /mnt/x && umount /mnt"
+        run("chroot", root, *own_mounts(keep="/tmp"), "sh", "-ec", script)
+    finally:
+        for one in reversed(mounts_beneath(root)):
+            run("umount", "--lazy", one.path)
+
+
 def test_child_stops_and_continues(tmp):
     def writer(me, path):
         with open(path, "w", buffering=1) as file:

@@ -2,15 +2,15 @@
 """Where things are: the source, the build, and a place for scratch files."""
 
 import contextlib
+import ctypes
 import functools
 import os
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
-# File systems that behave as a store's does: no tmpfs, no overlay. "ext2/ext3" is what stat calls ext4, too.
-REAL = ("ext2/ext3", "xfs", "btrfs")
+# File systems that behave as a store's does, by their magic numbers (statfs(2)): no tmpfs, no overlay.
+REAL = {0xEF53: "ext4", 0x58465342: "xfs", 0x9123683E: "btrfs"}
 
 SUPPRESSIONS = "tests/harness/tsan.supp"
 
@@ -61,18 +61,27 @@ def programs_for_all():
             top = source_dir() if name == SUPPRESSIONS else build_dir()
             shutil.copy2(top / name, Path(copies) / name)
         os.environ["FENCE_PROGRAMS"] = copies
-        yield
+        try:
+            yield
+        finally:
+            del os.environ["FENCE_PROGRAMS"]
 
 
 @functools.cache
 def scratch_root() -> Path:
     """The directory that private directories are made in: FENCE_TEST_DIR, by default /var/tmp."""
     root = Path(os.environ.get("FENCE_TEST_DIR") or "/var/tmp").resolve()
-    # stat asks the file system: mountinfo does not show what a chroot's root lies on.
-    done = subprocess.run(["stat", "-f", "-c", "%T", root], stdout=subprocess.PIPE, text=True, check=True)
-    if done.stdout.strip() not in REAL:
-        raise RuntimeError(f"{root} is on {done.stdout.strip()}; set FENCE_TEST_DIR to a directory on ext4 or xfs")
+    if _magic(root) not in REAL:
+        raise RuntimeError(f"{root} is on none of {', '.join(REAL.values())}; set FENCE_TEST_DIR to a directory on one")
     return root
+
+
+def _magic(path: Path) -> int:
+    """What kind of file system @path is on. mountinfo does not show what the root of a chroot lies on."""
+    found = ctypes.create_string_buffer(256)
+    if ctypes.CDLL(None, use_errno=True).statfs(os.fsencode(path), found):
+        raise OSError(ctypes.get_errno(), "statfs", str(path))
+    return ctypes.c_long.from_buffer(found).value
 
 
 _private: list[Path] = []

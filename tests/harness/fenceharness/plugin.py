@@ -118,7 +118,7 @@ def _forbid_skip(item, report):
         return
     allowed = selection.may_skip(item.config.rootpath)
     if not {item.nodeid, item.nodeid.partition("[")[0], item.nodeid.partition("::")[0]} & set(allowed):
-        report.outcome = "failed"
+        report.when, report.outcome = "call", "failed"
         report.longrepr = f"skipped in CI, and tests/may-skip does not list it: {report.longrepr[2]}"
 
 
