@@ -13,6 +13,7 @@ def prefix() -> str:
     return next(option["value"] for option in options if option["name"] == "prefix").lstrip("/")
 
 
+@pytest.mark.timeout(180)
 def test_destdir(tmp):
     """Also nothing of the libfuse that was built in: no header, no library, no fusermount3."""
     if not (build_dir() / "mount-helpers/man/fencefs.8").exists():
@@ -24,6 +25,7 @@ def test_destdir(tmp):
     assert not different, different
 
 
+@pytest.mark.timeout(180)
 def test_programs_run_where_they_are_installed(tmp):
     install = ("meson", "install", "-C", build_dir(), "--no-rebuild", "--quiet")
     run(*install, env={"DESTDIR": str(tmp / "root")}, timeout=120)

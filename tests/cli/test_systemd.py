@@ -55,9 +55,10 @@ def unit_dir(root: Path) -> Path:
 
 
 def add_systemd(root: Path):
-    """The units that ours refer to."""
+    """The units that ours refer to; those of an installed fencefs are none of them."""
     theirs = next(d for d in map(Path, ("/usr/lib/systemd/system", "/lib/systemd/system")) if d.is_dir())
-    shutil.copytree(theirs, root / "usr/lib/systemd/system", symlinks=True, dirs_exist_ok=True)
+    leave_out = shutil.ignore_patterns("fencefs*")
+    shutil.copytree(theirs, root / "usr/lib/systemd/system", symlinks=True, ignore=leave_out, dirs_exist_ok=True)
     (root / "etc").mkdir(exist_ok=True)
 
 
