@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Leases: who holds one, who waits, what the others can still do. The numbers P1, P2, P7 are those of the design."""
+"""Leases: who holds one, who waits, what the others can still do. The numbers P1, P2, P7 are those of fs/README.md."""
 
 import random
 import signal
@@ -8,7 +8,10 @@ import time
 
 import pytest
 from fenceharness import continue_process, fence, fence_program, spawn, wait_until
+from fencelib.dialog import make_dir
 from fencelib.workspace import fails
+
+NOBODY = 65534
 
 GRANT, RELEASE, EXPIRE, LOSE = 4, 5, 6, 7  # kinds of events in the database
 
@@ -66,6 +69,38 @@ def test_expiry_alone_revokes_nothing(mnt, ctl):
     expired(mnt, "p")
     ctl.expect_ok("put", b"x", path="p", token=token, size=1)
     assert (mnt / "p").read_text() == "x"
+
+
+def test_a_claim_above_overtakes_every_lease_beneath(mnt, ctl):
+    """Not only the first in the order of paths: one beneath may stand under a token of its own that is higher."""
+    ctl.expect_ok("claim", path="a/m", token=90)
+    high = token_of(mnt, "a/m", ttl="60s", owner="high")
+    ctl.expect_ok("reset", path="a", token=50)
+    lows = {path: token_of(mnt, path, ttl="60s", owner="low") for path in ("a-b", "a/k", "a/x", "a/y/z")}
+    ctl.expect_ok("claim", path="a", token=max(lows.values()) + 1000, owner="above")
+    assert [lease["path"] for lease in leases(mnt)] == ["a-b"]
+    for path, token in lows.items():
+        if path != "a-b":
+            ctl.expect_err("ESTALE", "renew", path=path, token=token, owner="low")
+    ctl.expect_err("ESTALE", "renew", path="a/m", token=high, owner="high")
+
+
+def wait_for_lease(me, mnt, path):
+    with mnt.ctl() as ctl:
+        return ctl.request(f"acquire path={path} ttl=60s wait=60s owner=nobody")
+
+
+def test_a_waiter_who_lost_permission_gets_nothing(mnt, ctl):
+    """What was allowed when it was asked for is judged again when it is granted (P8)."""
+    make_dir(mnt, "u", uid=NOBODY, mode=0o755)
+    token = token_of(mnt, "u/x", ttl="60s", owner="root")
+    asking = spawn(wait_for_lease, mnt, "u/x", uid=NOBODY)
+    wait_until(lambda: waiters(mnt, "u/x") == 1, "nobody to wait")
+    make_dir(mnt, "u", uid=0, mode=0o700)
+    ctl.expect_ok("release", path="u/x", token=token, owner="root")
+    reply = asking.result()
+    assert reply.errno_name == "EACCES", reply.raw
+    assert ctl.expect_ok("stat", path="u/x")["highest"] == str(token)
 
 
 def test_an_overtaken_lease_is_over(mnt, ctl):

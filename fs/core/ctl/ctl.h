@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One conversation on .fence/ctl: lines in, replies out (design section 6). Completions are called
+ * One conversation on .fence/ctl: lines in, replies out (fence-ctl(5)). Completions are called
  * exactly once, possibly before the call returns, from any thread, with no lock held.
  */
 #ifndef FENCE_CORE_CTL_CTL_H
