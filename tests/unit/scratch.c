@@ -132,7 +132,8 @@ int scratch_remove(void **state)
 
 void scratch_reopen(struct scratch *t)
 {
-	store_close(t->s);
+	if (t->s)
+		store_close(t->s);
 	open_store(t);
 }
 
