@@ -33,9 +33,8 @@ static int sessions_lookup(struct fs *fs, const struct inode *dir, const char *n
 
 static int list_sessions(struct fs *fs, void **state)
 {
-	char(*ids)[33] = NULL;
+	auto_free char(*ids)[33] = NULL;
 	int n = session_ids(fs->core, &ids);
-	auto_free void *owned = ids;
 	struct session_list *l;
 
 	if (n < 0)
