@@ -103,19 +103,27 @@ file_no == 2 {
 	next
 }
 
-# --- symbols: "DIR object.c.o symbol type"
+# --- symbols: "= DIR", or "object.c.o: symbol type", or "library[object.c.o]: symbol type"
+file_no == 3 && $1 == "=" {
+	dir = $2
+	next
+}
+
 file_no == 3 {
-	if (!(($1, $2) in source_of_object))
-		find_source($1, $2)
-	path = source_of_object[$1, $2]
+	object = $1
+	sub(/\]?:$/, "", object)
+	sub(/.*[\/\[]/, "", object)
+	if (!((dir, object) in source_of_object))
+		find_source(dir, object)
+	path = source_of_object[dir, object]
 	if (path == "")
 		next
-	library[path] = $1
+	library[path] = dir
 	has_object[path] = 1
-	if ($4 ~ /^[TDBRVWCGSi]$/)
-		definers[$3] = definers[$3] " " path
-	else if ($4 == "U")
-		undefined[++n_undefined] = path " " $3
+	if ($3 ~ /^[TDBRVWCGSi]$/)
+		definers[$2] = definers[$2] " " path
+	else if ($3 == "U")
+		undefined[++n_undefined] = path " " $2
 	n_symbols++
 	next
 }
