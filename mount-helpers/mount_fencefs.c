@@ -13,7 +13,7 @@
  * who is to mount it (systemd, and what it starts): so none of us leaves that group before it is
  * mounted.
  */
-#include "mount_option.h"
+#include "helper_options.h"
 
 #include "base/cleanup.h"
 #include "base/version.h"
@@ -43,7 +43,7 @@ enum { STATUS_OK = 0, STATUS_USAGE = 1, STATUS_SYSTEM = 2, STATUS_MOUNT = 32 };
 struct helper {
 	const char *spec, *dir, *namespace;
 	bool sloppy, fake, verbose;
-	struct mount_options options;
+	struct helper_options options;
 };
 
 static const char usage[] =
@@ -105,7 +105,7 @@ static int parse(struct helper *h, int argc, char **argv)
 	h->dir = argv[optind + 1];
 	optind = 1;
 	while ((flag = getopt(argc, argv, FLAGS)) != -1) {
-		int err = flag == 'o' ? mount_options_add(&h->options, optarg, h->sloppy) : 0;
+		int err = flag == 'o' ? helper_options_add(&h->options, optarg, h->sloppy) : 0;
 
 		if (err < 0)
 			return err == -EINVAL ? STATUS_USAGE : STATUS_SYSTEM;
@@ -274,6 +274,6 @@ int main(int argc, char **argv)
 		h.fake = true;
 	if (status == STATUS_OK && !h.fake)
 		status = mount_it(&h);
-	mount_options_fini(&h.options);
+	helper_options_fini(&h.options);
 	return status;
 }

@@ -5,7 +5,7 @@
  */
 #include "parse/args.h"
 #include "out/exit_code.h"
-#include "parse/nearest.h"
+#include "base/nearest.h"
 #include "out/report.h"
 #include "cmd/verb_help.h"
 #include "cmd/verbs.h"

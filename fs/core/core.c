@@ -8,7 +8,7 @@
  */
 #include "core/core.h"
 
-#include "base/errname.h"
+#include "wire/errname.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "core/publish/commit.h"

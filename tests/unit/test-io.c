@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "scratch.h"
 
-#include "base/errname.h"
+#include "wire/errname.h"
 #include "base/io.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "parse/args.h"
-#include "parse/nearest.h"
+#include "base/nearest.h"
 
 #include <errno.h>
 #include <string.h>

@@ -7,7 +7,6 @@
 #include <cmocka.h>
 
 #include "client/mount_table.h"
-#include "parse/number.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -92,37 +91,6 @@ static void other_lines_are_no_rows(void **state)
 	assert_false(parse("1 2 zero / / rw - a b c", &row));
 }
 
-static void numbers_are_checked(void **state)
-{
-	static const char *const bad[] = {
-		"",
-		"-1",
-		"+4",
-		"034",
-		"00",
-		"1e3",
-		" 1",
-		"1 ",
-		"9223372036854775808",
-		"18446744073709551616",
-		"99999999999999999999",
-		"0x10",
-	};
-	mode_t mode = 0;
-
-	(void)state;
-	assert_true(number_is_token("0"));
-	assert_true(number_is_token("42"));
-	assert_true(number_is_token("9223372036854775807"));
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_false(number_is_token(bad[i]));
-	assert_true(number_parse_mode("0644", &mode));
-	assert_int_equal(mode, 0644);
-	assert_false(number_parse_mode("888", &mode));
-	assert_false(number_parse_mode("20000", &mode));
-	assert_false(number_parse_mode("", &mode));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,7 +98,6 @@ int main(void)
 		cmocka_unit_test(types_are_told_apart),
 		cmocka_unit_test(a_dead_mount_is_of_its_store),
 		cmocka_unit_test(other_lines_are_no_rows),
-		cmocka_unit_test(numbers_are_checked),
 	};
 
 	return cmocka_run_group_tests_name("mount_table", tests, NULL, NULL);

@@ -51,7 +51,7 @@ static void versions_are_told_from_names(void **state)
 
 static void lines_are_taken_apart(void **state)
 {
-	auto_ctl_reply struct ctl_reply r = { 0 };
+	auto_reply struct reply r = { 0 };
 
 	(void)state;
 	assert_int_equal(json_object_parse(
@@ -59,12 +59,12 @@ static void lines_are_taken_apart(void **state)
 				 "\"t\":-1.5e3,\"b\":true,\"e\":\"\"}",
 				 &r),
 			 0);
-	assert_string_equal(ctl_reply_get(&r, "id"), "12");
-	assert_string_equal(ctl_reply_get(&r, "a"), "x\"\\\n\xc3\xa9\xf0\x9f\x98\x80\xff");
-	assert_string_equal(ctl_reply_get(&r, "t"), "-1.5e3");
-	assert_string_equal(ctl_reply_get(&r, "b"), "true");
-	assert_string_equal(ctl_reply_get(&r, "e"), "");
-	assert_null(ctl_reply_get(&r, "x"));
+	assert_string_equal(reply_get(&r, "id"), "12");
+	assert_string_equal(reply_get(&r, "a"), "x\"\\\n\xc3\xa9\xf0\x9f\x98\x80\xff");
+	assert_string_equal(reply_get(&r, "t"), "-1.5e3");
+	assert_string_equal(reply_get(&r, "b"), "true");
+	assert_string_equal(reply_get(&r, "e"), "");
+	assert_null(reply_get(&r, "x"));
 }
 
 static void malformed_lines_are_errors(void **state)
@@ -87,7 +87,7 @@ static void malformed_lines_are_errors(void **state)
 		"{\"a\":\"\\u12\"}",
 		"{\"a\":\"\\ud800\"}",
 	};
-	struct ctl_reply r;
+	struct reply r;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)

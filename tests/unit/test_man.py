@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The manual pages: no mistake in them, and all that the programs know is there."""
 
+import functools
+import json
 import re
 import shutil
 
@@ -41,10 +43,10 @@ def source(name) -> str:
     return (source_dir() / name).read_text(encoding="utf-8")
 
 
-def strings_of(table, text) -> list[str]:
-    """The strings in the initialiser of the array @table."""
-    body = re.search(rf"\b{table}\[\] = \{{(.*?)\}};", text, re.S).group(1)
-    return re.findall(r'"([^"]+)"', body)
+@functools.cache
+def wire() -> dict:
+    """The tables of fs/wire."""
+    return json.loads(run(build_dir() / "tests/unit/dump-wire").stdout)
 
 
 @pytest.mark.parametrize("name", list(PAGES))
@@ -70,16 +72,36 @@ def test_fence_has_a_section_for_each_verb():
 
 
 def test_ctl_has_all_verbs_and_keys():
+    """A paragraph for each verb; what may be left out is in brackets."""
     text = source("mount-helpers/man/fence-ctl.5.scd").replace("\\", "")
     entries = dict(re.findall(r"^\*(\w+)\*(.*)$", text, re.M))
-    table = re.search(r"verb verbs\[\] = \{\n(.*?)\n\};", source("fs/core/ctl/ctl_verbs.c"), re.S)
-    rows = re.findall(r"\{ (.*?), \w+ \}", table.group(1), re.S)
-    assert len(rows) > 15
-    for row in rows:
-        verb, *keys = " ".join(re.findall(r'"([^"]*)"', row)).split()
-        assert verb in entries, verb
-        known = set(re.findall(r"[a-z_]+", entries[verb].replace("=1", "")))
-        assert set(keys) == known, (verb, set(keys) ^ known)
+    for verb in wire()["verbs"]:
+        assert verb["name"] in entries, verb["name"]
+        synopsis = entries[verb["name"]].replace("=1", "")
+        named = set(re.findall(r"[a-z_]+", synopsis))
+        optional = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"\[(.*?)\]", synopsis))))
+        keys = {key["name"]: key["required"] for key in verb["keys"]}
+        assert set(keys) == named, (verb["name"], set(keys) ^ named)
+        assert {k for k, required in keys.items() if not required} == optional, verb["name"]
+
+
+def test_ctl_has_all_events():
+    text = words(shown("fence-ctl.5"))
+    for event in wire()["events"]:
+        assert event in text, event
+
+
+def test_requests_that_are_shown_have_known_keys():
+    verbs = {v["name"]: {k["name"] for k in v["keys"]} for v in wire()["verbs"]}
+    request = re.compile(rf"\b({'|'.join(verbs)})((?: \[?[a-z_]+=[^\s|]+)+)")
+    documents = [p for pattern in ("*.md", "*/*.md", "*/man/*.scd") for p in source_dir().glob(pattern)]
+    n = 0
+    for document in documents:
+        for verb, fields in request.findall(document.read_text(encoding="utf-8").replace("\\", "")):
+            n += 1
+            for key in re.findall(r" \[?([a-z_]+)=", fields):
+                assert key in verbs[verb], f"{document}: {verb}{fields}"
+    assert n > 5
 
 
 def test_options_of_the_daemon():
@@ -88,17 +110,18 @@ def test_options_of_the_daemon():
     for option in re.findall(r"^  (-\w)|(--\w+)|\b(\w+)=auto", named, re.M):
         option = next(filter(None, option))
         assert option in text or f"{option}=auto" in text, option
+    for option in wire()["mount_options"]:
+        if option["use"] == "own":
+            assert f"{option['name']}=auto" in named, option
 
 
 def test_options_of_the_helper():
     text = words(shown("mount.fencefs.8"))
-    code = source("mount-helpers/mount_option.c")
-    for name in strings_of("passed", code):
-        assert name in text, name
-    for name in strings_of("passed_with_value", code):
-        assert f"{name}=" in text, name
-    for name in ("x-fence.timeout=SECONDS", "remount"):
-        assert name in text, name
+    for option in wire()["mount_options"]:
+        name = option["name"] + ("=" if option["value"] else "")
+        if option["use"] in ("own", "passed", "remount"):
+            assert name in text, name
+    assert "x-fence.timeout=SECONDS" in text
 
 
 def test_store_has_all_tables():

@@ -31,38 +31,38 @@ int client_open(const struct args *a, const char *path, struct target *out_targe
 
 static const struct buf no_content;
 
-int client_call(const struct args *a, const char *name, struct ctl_client *c, struct buf *req,
-		struct ctl_reply *out)
+int client_call(const struct args *a, const char *name, struct ctl_client *c, struct line *req,
+		struct reply *out)
 {
 	return client_call_with(a, name, c, req, &no_content, out);
 }
 
-int client_call_with(const struct args *a, const char *name, struct ctl_client *c, struct buf *req,
-		     const struct buf *content, struct ctl_reply *out)
+int client_call_with(const struct args *a, const char *name, struct ctl_client *c, struct line *req,
+		     const struct buf *content, struct reply *out)
 {
-	struct ctl_reply reply = { 0 };
+	struct reply reply = { 0 };
 	int r = ctl_client_call_with(c, req, content->s, content->len, &reply);
 	int code;
 
 	if (r < 0) {
-		struct ctl_reply broken = { .err = -r, .text = "" };
+		struct reply broken = { .err = r, .text = "" };
 
 		return report_refusal(a, name, &broken);
 	}
 	if (reply.err) {
 		code = report_refusal(a, name, &reply);
-		ctl_reply_fini(&reply);
+		reply_fini(&reply);
 		return code;
 	}
 	*out = reply;
 	return EXIT_OK;
 }
 
-void client_add_path(struct buf *req, const struct target *t)
+void client_add_path(struct line *req, const struct target *t)
 {
 	char room[FENCE_PATH_MAX + 2];
 
-	ctl_request_field(req, "path", target_protocol_path(t, room));
+	line_field(req, "path", target_protocol_path(t, room));
 }
 
 /* Options whose key in the protocol has another name. */
@@ -82,9 +82,9 @@ static const char *key_of(const char *option)
 	return option;
 }
 
-void client_add_options(struct buf *req, const struct args *a, const char *const *names)
+void client_add_options(struct line *req, const struct args *a, const char *const *names)
 {
 	for (; *names; names++)
 		if (args_knows(a, *names))
-			ctl_request_field(req, key_of(*names), args_get(a, *names));
+			line_field(req, key_of(*names), args_get(a, *names));
 }

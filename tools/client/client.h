@@ -17,17 +17,17 @@ int client_open(const struct args *a, const char *path, struct target *out_targe
 /*
  * Ask; @name is what the request is about, for messages. 0 with an "ok" in *out, or the exit code.
  */
-int client_call(const struct args *a, const char *name, struct ctl_client *c, struct buf *req,
-		struct ctl_reply *out);
+int client_call(const struct args *a, const char *name, struct ctl_client *c, struct line *req,
+		struct reply *out);
 /* The same with content after the request line. */
-int client_call_with(const struct args *a, const char *name, struct ctl_client *c, struct buf *req,
-		     const struct buf *content, struct ctl_reply *out);
+int client_call_with(const struct args *a, const char *name, struct ctl_client *c, struct line *req,
+		     const struct buf *content, struct reply *out);
 
-void client_add_path(struct buf *req, const struct target *t);
+void client_add_path(struct line *req, const struct target *t);
 /*
  * Those options of @names (NULL-terminated) that the verb has and that were given, under the keys
  * of the protocol.
  */
-void client_add_options(struct buf *req, const struct args *a, const char *const *names);
+void client_add_options(struct line *req, const struct args *a, const char *const *names);
 
 #endif

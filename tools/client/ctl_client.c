@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "out/exit_code.h"
+#include "wire/ctl_verb.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,18 +18,11 @@
  */
 #define PIECE_MAX 65536
 
-static bool is_reading(const struct buf *req)
+static bool is_reading(const struct line *req)
 {
-	static const char *const verbs[] = { "hello", "stat", "list", "outcome" };
+	const struct ctl_verb *v = ctl_verb_find(req->s);
 
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-		size_t len = strlen(verbs[i]);
-
-		if (strncmp(req->s, verbs[i], len) == 0 &&
-		    (req->s[len] == ' ' || req->s[len] == '\n'))
-			return true;
-	}
-	return false;
+	return v && v->reads;
 }
 
 /*
@@ -63,11 +57,13 @@ static int send_all(int fd, const char *bytes, size_t len)
 	return 0;
 }
 
-/* One line without its LF, malloc'd. -ENODATA: the daemon owes none. */
-static int read_line(struct ctl_client *c, char **out)
+/* The next line. -ENODATA: the daemon owes none. -EPROTO: it is not a reply. */
+static int read_reply(struct ctl_client *c, struct reply *out)
 {
 	struct buf *b = &c->read;
 	char *end;
+	size_t len;
+	int err;
 
 	while (!b->len || !(end = memchr(b->s, '\n', b->len))) {
 		ssize_t n = read(c->fd, buf_room(b, PIECE_MAX), PIECE_MAX);
@@ -80,61 +76,61 @@ static int read_line(struct ctl_client *c, char **out)
 			return -ENODATA;
 		buf_grown(b, (size_t)n);
 	}
-	*end = '\0';
-	*out = str_copy(b->s);
-	b->len -= (size_t)(end + 1 - b->s);
+	len = (size_t)(end - b->s);
+	err = reply_parse(b->s, len, out);
+	b->len -= len + 1;
 	memmove(b->s, end + 1, b->len + 1);
-	return 0;
+	return err;
 }
 
-int ctl_client_call_with(struct ctl_client *c, struct buf *req, const void *content, size_t len,
-			 struct ctl_reply *out)
+int ctl_client_call_with(struct ctl_client *c, struct line *req, const void *content, size_t len,
+			 struct reply *out)
 {
-	char *line = NULL;
 	int sent, r;
 
-	buf_char(req, '\n');
+	line_bytes(req, "\n", 1);
 	if (len > 0 && req->len + len <= PIECE_MAX) {
-		buf_add(req, content, len);
+		line_bytes(req, content, len);
 		len = 0;
 	}
+	if (req->failed)
+		return -ENOMEM;
 	sent = send_all(c->fd, req->s, req->len);
 	if (sent == 0)
 		sent = send_all(c->fd, content, len);
-	r = read_line(c, &line);
-	if (r == 0)
-		return ctl_reply_parse(line, out);
+	r = read_reply(c, out);
+	if (r == 0 || r == -EPROTO)
+		return r;
 	if (r == -ENODATA && sent < 0)
 		return sent;
 	return is_reading(req) ? r : -EREMOTEIO;
 }
 
-int ctl_client_reply(struct ctl_client *c, struct ctl_reply *out)
+int ctl_client_reply(struct ctl_client *c, struct reply *out)
 {
-	char *line = NULL;
-	int r = read_line(c, &line);
+	int r = read_reply(c, out);
 
-	return r == 0 ? ctl_reply_parse(line, out) : -EREMOTEIO;
+	return r == 0 || r == -EPROTO ? r : -EREMOTEIO;
 }
 
-int ctl_client_call(struct ctl_client *c, struct buf *req, struct ctl_reply *out)
+int ctl_client_call(struct ctl_client *c, struct line *req, struct reply *out)
 {
 	return ctl_client_call_with(c, req, NULL, 0, out);
 }
 
 static int hello(struct ctl_client *c, struct errmsg *err)
 {
-	auto_buf struct buf req = { 0 };
-	auto_ctl_reply struct ctl_reply reply = { 0 };
+	auto_line struct line req = { 0 };
+	auto_reply struct reply reply = { 0 };
 	const char *proto;
 	int r;
 
-	ctl_request_begin(&req, "hello");
-	ctl_request_field(&req, "proto", "1");
+	line_begin(&req, "hello");
+	line_field(&req, "proto", "1");
 	r = ctl_client_call(c, &req, &reply);
 	if (r < 0)
 		return errmsg_set(err, r, "no answer from the mount: %s", exit_error_text(r));
-	proto = ctl_reply_get(&reply, "proto");
+	proto = reply_get(&reply, "proto");
 	if (reply.err || !proto || strcmp(proto, "1") != 0)
 		return errmsg_set(err, -EPROTO,
 				  "the mount speaks another protocol than this fence (1)");

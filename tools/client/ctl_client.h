@@ -5,7 +5,8 @@
 
 #include "base/errmsg.h"
 #include "parse/buf.h"
-#include "parse/client_line.h"
+#include "wire/line.h"
+#include "wire/reply.h"
 
 #include <stddef.h>
 
@@ -31,12 +32,12 @@ void ctl_client_close(struct ctl_client *c);
  * when the conversation broke: -EREMOTEIO where it is unknown whether the request took effect. No
  * other call may follow then.
  */
-int ctl_client_call(struct ctl_client *c, struct buf *req, struct ctl_reply *out);
+int ctl_client_call(struct ctl_client *c, struct line *req, struct reply *out);
 /* The same with @len bytes of content after the line (put). */
-int ctl_client_call_with(struct ctl_client *c, struct buf *req, const void *content, size_t len,
-			 struct ctl_reply *out);
+int ctl_client_call_with(struct ctl_client *c, struct line *req, const void *content, size_t len,
+			 struct reply *out);
 /* The reply to a further request line that went as the content of another. */
-int ctl_client_reply(struct ctl_client *c, struct ctl_reply *out);
+int ctl_client_reply(struct ctl_client *c, struct reply *out);
 
 #define auto_ctl_client __attribute__((cleanup(ctl_client_close)))
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/identity.h"
 
-#include "parse/number.h"
+#include "wire/number.h"
 #include "out/report.h"
 
 #include <pwd.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/keep.h"
 
-#include "parse/client_line.h"
+#include "wire/duration.h"
+#include "wire/seconds.h"
 #include "out/exit_code.h"
 #include "out/report.h"
 
@@ -10,16 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SECOND INT64_C(1000000000)
-#define DAY    (86400 * SECOND)
-#define MAX    (3650 * DAY)
+#define DAY (86400 * SECOND)
 
-static const struct {
-	const char *name;
-	int64_t ns;
-} units[] = {
+static const struct duration_unit units[] = {
 	{ "y", 366 * DAY },	{ "m", 31 * DAY },	{ "w", 7 * DAY }, { "d", DAY },
-	{ "h", 3600 * SECOND }, { "min", 60 * SECOND }, { "s", SECOND },
+	{ "h", 3600 * SECOND }, { "min", 60 * SECOND }, { "s", SECOND },  { NULL, 0 },
 };
 
 static const struct {
@@ -34,37 +30,9 @@ static const struct {
 	{ "keep-yearly", "keep_yearly", RETAIN_YEARLY },
 };
 
-static int64_t unit_of(const char *s, size_t len)
-{
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (strlen(units[i].name) == len && memcmp(units[i].name, s, len) == 0)
-			return units[i].ns;
-	return 0;
-}
-
 bool keep_parse_time(const char *s, int64_t *out)
 {
-	int64_t total = 0;
-
-	if (strcmp(s, "0") == 0) {
-		*out = 0;
-		return true;
-	}
-	do {
-		size_t digits = strspn(s, "0123456789");
-		size_t len = strspn(s + digits, "abcdefghijklmnopqrstuvwxyz");
-		int64_t ns = unit_of(s + digits, len), n;
-
-		if (digits == 0 || digits > 9 || ns == 0)
-			return false;
-		n = strtoll(s, NULL, 10);
-		if (n > MAX / ns || total + n * ns > MAX)
-			return false;
-		total += n * ns;
-		s += digits + len;
-	} while (*s);
-	*out = total;
-	return true;
+	return duration_sum(strcmp(s, "0") == 0 ? "0s" : s, units, out) == 0;
 }
 
 bool keep_is_given(const struct args *a)
@@ -101,7 +69,7 @@ int keep_parse(const struct args *a, struct retention *out)
 	return code;
 }
 
-void keep_add(struct buf *req, const struct args *a)
+void keep_add(struct line *req, const struct args *a)
 {
 	struct retention r = { .within = 0 };
 	char seconds[32];
@@ -110,9 +78,9 @@ void keep_add(struct buf *req, const struct args *a)
 		return; /* checked before */
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		if (args_has(a, counts[i].option))
-			ctl_request_number(req, counts[i].key, (uint64_t)r.count[counts[i].kind]);
+			line_number(req, counts[i].key, r.count[counts[i].kind]);
 	if (!args_has(a, "keep-within"))
 		return;
 	snprintf(seconds, sizeof(seconds), "%" PRId64, r.within / SECOND);
-	ctl_request_field(req, "keep_within", seconds);
+	line_field(req, "keep_within", seconds);
 }

@@ -6,6 +6,7 @@
 #include "parse/args.h"
 #include "parse/buf.h"
 #include "store/gc/retention.h"
+#include "wire/line.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,6 +38,6 @@ bool keep_is_given(const struct args *a);
  */
 int keep_parse(const struct args *a, struct retention *out);
 /* Those that were given as fields of a request. */
-void keep_add(struct buf *req, const struct args *a);
+void keep_add(struct line *req, const struct args *a);
 
 #endif

@@ -12,26 +12,26 @@
 
 #define FOR_EVER "3650d"
 
-static void make_request(const struct lease_query *q, const char *wait, struct buf *req)
+static void make_request(const struct lease_query *q, const char *wait, struct line *req)
 {
 	const char *ttl = args_get(q->args, "ttl");
 
-	ctl_request_begin(req, "acquire");
-	ctl_request_field(req, "path", q->target->path);
-	ctl_request_field(req, "ttl", ttl ? ttl : LEASE_TTL);
-	ctl_request_field(req, "wait", wait);
-	ctl_request_field(req, "owner", q->owner);
+	line_begin(req, "acquire");
+	line_field(req, "path", q->target->path);
+	line_field(req, "ttl", ttl ? ttl : LEASE_TTL);
+	line_field(req, "wait", wait);
+	line_field(req, "owner", q->owner);
 	if (q->keep)
-		ctl_request_field(req, "keep", "1");
+		line_field(req, "keep", "1");
 }
 
 /*
  * The lease that stands in the way is that of the `fence run` that we run under: it would be a wait
  * for ourselves.
  */
-static bool is_our_own(const struct ctl_reply *r)
+static bool is_our_own(const struct reply *r)
 {
-	const char *held = ctl_reply_get(r, "token"), *ours = getenv("FENCE_TOKEN");
+	const char *held = reply_get(r, "token"), *ours = getenv("FENCE_TOKEN");
 
 	return getenv("FENCE_SESSION") && held && ours && strcmp(held, ours) == 0;
 }
@@ -40,10 +40,10 @@ static bool is_our_own(const struct ctl_reply *r)
  * Before a wait, without one: for somebody who sits there and sees nothing happen, and within a
  * job, which may hold the lease itself. True: *out_code is the end of it.
  */
-static bool try_first(const struct lease_query *q, struct ctl_reply *out, int *out_code)
+static bool try_first(const struct lease_query *q, struct reply *out, int *out_code)
 {
-	auto_buf struct buf req = { 0 };
-	auto_ctl_reply struct ctl_reply r = { 0 };
+	auto_line struct line req = { 0 };
+	auto_reply struct reply r = { 0 };
 	const char *holder;
 
 	make_request(q, NULL, &req);
@@ -51,25 +51,25 @@ static bool try_first(const struct lease_query *q, struct ctl_reply *out, int *o
 		return false;
 	if (r.err == 0) {
 		*out = r;
-		r = (struct ctl_reply){ 0 };
+		r = (struct reply){ 0 };
 		*out_code = EXIT_OK;
 		return true;
 	}
-	holder = ctl_reply_get(&r, "holder");
-	if (r.err == EBUSY && is_our_own(&r)) {
-		*out_code = report_error(q->args, q->name, EBUSY,
+	holder = reply_get(&r, "holder");
+	if (r.err == -EBUSY && is_our_own(&r)) {
+		*out_code = report_error(q->args, q->name, -EBUSY,
 					 "this job holds a lease that covers it; use its session, "
 					 "or its token: --token \"$FENCE_TOKEN\"");
 		return true;
 	}
-	if (r.err == EBUSY && isatty(STDERR_FILENO))
+	if (r.err == -EBUSY && isatty(STDERR_FILENO))
 		report_error(q->args, q->name, 0, "waiting for %s", holder ? holder : "others");
 	return false;
 }
 
-int lease_acquire(const struct lease_query *q, struct ctl_reply *out)
+int lease_acquire(const struct lease_query *q, struct reply *out)
 {
-	auto_buf struct buf req = { 0 };
+	auto_line struct line req = { 0 };
 	const char *wait = args_get(q->args, "wait");
 	int code;
 
@@ -81,18 +81,4 @@ int lease_acquire(const struct lease_query *q, struct ctl_reply *out)
 		return code;
 	make_request(q, wait, &req);
 	return client_call(q->args, q->name, q->ctl, &req, out);
-}
-
-int64_t lease_seconds(const char *s)
-{
-	char *end;
-	long long seconds, millis;
-
-	if (!s || *s < '0' || *s > '9')
-		return 0;
-	seconds = strtoll(s, &end, 10);
-	if (*end != '.' || strlen(end) != 4 || seconds > 1000000000)
-		return 0;
-	millis = strtoll(end + 1, NULL, 10);
-	return (seconds * 1000 + millis) * 1000000;
 }

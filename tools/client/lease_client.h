@@ -36,9 +36,6 @@ struct lease_query {
 };
 
 /* 0 with the grant in *out (token, expires_in), or the exit code; has said what went wrong. */
-int lease_acquire(const struct lease_query *q, struct ctl_reply *out);
-
-/* "S.mmm" as the protocol writes it, in nanoseconds; 0: it is not that. */
-int64_t lease_seconds(const char *s);
+int lease_acquire(const struct lease_query *q, struct reply *out);
 
 #endif

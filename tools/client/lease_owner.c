@@ -18,18 +18,18 @@ static bool is_named(const struct args *a)
 /* False: no lease of this token is there. */
 static bool ask(struct ctl_client *c, const struct target *t, const char *token, struct buf *out)
 {
-	auto_buf struct buf req = { 0 };
-	auto_ctl_reply struct ctl_reply r = { 0 };
+	auto_line struct line req = { 0 };
+	auto_reply struct reply r = { 0 };
 	const char *held;
 
-	ctl_request_begin(&req, "stat");
-	ctl_request_field(&req, "path", t->path);
+	line_begin(&req, "stat");
+	line_field(&req, "path", t->path);
 	if (ctl_client_call(c, &req, &r) < 0 || r.err)
 		return false;
-	held = ctl_reply_get(&r, "lease_token");
-	if (!held || strcmp(held, token) != 0 || !ctl_reply_get(&r, "lease_owner"))
+	held = reply_get(&r, "lease_token");
+	if (!held || strcmp(held, token) != 0 || !reply_get(&r, "lease_owner"))
 		return false;
-	buf_str(out, ctl_reply_get(&r, "lease_owner"));
+	buf_str(out, reply_get(&r, "lease_owner"));
 	return true;
 }
 

@@ -11,23 +11,23 @@
 int list_each(const struct list_query *q, list_fn fn, void *arg)
 {
 	auto_buf struct buf after = { 0 };
-	auto_buf struct buf req = { 0 };
+	auto_line struct line req = { 0 };
 
 	for (;;) {
-		auto_ctl_reply struct ctl_reply record = { 0 };
+		auto_reply struct reply record = { 0 };
 		const char *id;
 		int code;
 
-		ctl_request_begin(&req, "list");
-		ctl_request_field(&req, "kind", q->kind);
-		ctl_request_field(&req, "after", after.s);
+		line_begin(&req, "list");
+		line_field(&req, "kind", q->kind);
+		line_field(&req, "after", after.s);
 		if (q->by_path)
-			ctl_request_field(&req, "path", q->target->path);
+			line_field(&req, "path", q->target->path);
 		code = client_call(q->args, NULL, q->ctl, &req, &record);
 		if (code)
 			return code;
-		id = ctl_reply_get(&record, "id");
-		if (!id || ctl_reply_get(&record, "end"))
+		id = reply_get(&record, "id");
+		if (!id || reply_get(&record, "end"))
 			return 0;
 		fn(arg, &record);
 		buf_clear(&after);
@@ -41,7 +41,7 @@ struct json_list {
 	int n;
 };
 
-static void add_json(void *arg, const struct ctl_reply *record)
+static void add_json(void *arg, const struct reply *record)
 {
 	struct json_list *list = arg;
 
@@ -71,7 +71,7 @@ struct table_list {
 	int n;
 };
 
-static void add_row(void *arg, const struct ctl_reply *record)
+static void add_row(void *arg, const struct reply *record)
 {
 	struct table_list *list = arg;
 

@@ -16,7 +16,7 @@ struct list_query {
 	bool by_path;
 };
 
-typedef void (*list_fn)(void *arg, const struct ctl_reply *record);
+typedef void (*list_fn)(void *arg, const struct reply *record);
 
 /* Calls @fn for each record. 0, or the exit code. */
 int list_each(const struct list_query *q, list_fn fn, void *arg);

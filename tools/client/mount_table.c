@@ -3,36 +3,15 @@
 
 #include "base/cleanup.h"
 #include "base/dead_mark.h"
+#include "base/mountinfo.h"
 #include "parse/buf.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 
 #define FSTYPE "fencefs"
-
-/* The kernel writes space, tab, newline and backslash as three octal digits. */
-static char *unescaped(const char *field)
-{
-	char *copy = str_copy(field);
-	char *to = copy;
-
-	while (*field) {
-		if (field[0] == '\\' && field[1] >= '0' && field[1] <= '3' && field[2] &&
-		    field[3]) {
-			*to++ = (char)((field[1] - '0') << 6 | (field[2] - '0') << 3 |
-				       (field[3] - '0'));
-			field += 4;
-		} else {
-			*to++ = *field++;
-		}
-	}
-	*to = '\0';
-	return copy;
-}
 
 static bool has_option(const char *options, const char *wanted)
 {
@@ -51,34 +30,18 @@ static bool is_fencefs_type(const char *type, const char *super_options)
 	return strcmp(type, "fuse") == 0 && has_option(super_options, "subtype=" FSTYPE);
 }
 
-/*
- * See proc_pid_mountinfo(5): 36 35 98:0 /root /point options [optional...] - type source
- * super-options
- */
 bool mount_row_parse(char *line, struct mount_row *out)
 {
-	const char *head[6], *tail[3] = { NULL, NULL, "" };
-	unsigned int major, minor;
-	char *rest = line;
-	char *word = NULL;
+	struct mountinfo row;
 
-	for (int i = 0; i < 6; i++)
-		if (!(head[i] = strsep(&rest, " ")))
-			return false;
-	do
-		word = strsep(&rest, " ");
-	while (word && strcmp(word, "-") != 0);
-	/* An empty source leaves two spaces; strsep() gives it as an empty word. */
-	for (int i = 0; i < 3 && rest; i++)
-		tail[i] = strsep(&rest, " ");
-	if (!tail[0] || !tail[1] || sscanf(head[2], "%u:%u", &major, &minor) != 2)
+	if (!mountinfo_parse(line, &row))
 		return false;
-	out->id = strtoull(head[0], NULL, 10);
-	out->dev = makedev(major, minor);
-	out->root = unescaped(head[3]);
-	out->point = unescaped(head[4]);
-	out->is_fencefs = is_fencefs_type(tail[0], tail[2]);
-	out->source = unescaped(out->is_fencefs ? dead_mark_skip(tail[1]) : tail[1]);
+	out->id = row.id;
+	out->dev = row.dev;
+	out->root = str_copy(row.root);
+	out->point = str_copy(row.point);
+	out->is_fencefs = is_fencefs_type(row.type, row.super);
+	out->source = str_copy(out->is_fencefs ? dead_mark_skip(row.source) : row.source);
 	return true;
 }
 

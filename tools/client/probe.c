@@ -46,11 +46,11 @@ static int copy_file(const char *mount, const char *file, int to, struct errmsg 
 	if (fd < 0 && errno == ENOENT)
 		return errmsg_set(msg, -EPROTO, "its daemon is older and has no .fence/%s", file);
 	if (fd < 0)
-		return errmsg_set(msg, -errno, "%s", exit_error_text(errno));
+		return errmsg_set(msg, -errno, "%s", exit_error_text(-errno));
 	while ((n = read(fd, piece, sizeof(piece))) > 0)
 		if (io_write_all(to, piece, (size_t)n) < 0)
 			return errmsg_set(msg, -EPIPE, "nobody listens");
-	return n < 0 ? errmsg_set(msg, -errno, "%s", exit_error_text(errno)) : 0;
+	return n < 0 ? errmsg_set(msg, -errno, "%s", exit_error_text(-errno)) : 0;
 }
 
 /*

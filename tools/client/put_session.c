@@ -6,7 +6,7 @@
 #include "client/client.h"
 #include "files/copy.h"
 #include "out/exit_code.h"
-#include "parse/number.h"
+#include "wire/number.h"
 #include "out/progress.h"
 #include "out/report.h"
 
@@ -21,7 +21,7 @@ static int apply_mode(const struct work *w, int fd)
 	const char *text = args_get(w->args, "mode");
 	mode_t mode;
 
-	if (!text || !number_parse_mode(text, &mode))
+	if (!text || number_parse_mode(text, &mode) < 0)
 		return 0;
 	return fchmod(fd, mode) < 0 ? -errno : 0;
 }
@@ -36,7 +36,7 @@ static int write_content(const struct source *s, int to, struct copy_failure *fa
 		return copy_file(s->fd, to, s->size, &p, failure);
 	r = io_write_all(to, buf_text(&s->held), s->held.len);
 	if (r < 0) {
-		*failure = (struct copy_failure){ .err = -r };
+		*failure = (struct copy_failure){ .err = r };
 		return r;
 	}
 	progress_add(&p, s->held.len);
@@ -51,36 +51,36 @@ static int write_file(struct work *w, const struct source *s, const char *path)
 	int r;
 
 	if (to < 0)
-		return work_failed(w, path, errno);
+		return work_failed(w, path, -errno);
 	r = apply_mode(w, to);
 	if (r < 0)
 		return work_failed(w, path, r);
 	if (write_content(s, to, &failure) < 0)
 		return work_failed(w, failure.reading ? s->name : path, failure.err);
 	/* Some failures are told only now. */
-	return close(take_fd(&to)) < 0 ? work_failed(w, path, errno) : EXIT_OK;
+	return close(take_fd(&to)) < 0 ? work_failed(w, path, -errno) : EXIT_OK;
 }
 
 /* --if-version and kin as a precondition of the commit. */
 static int expect(struct work *w)
 {
 	static const char *const names[] = { "if-version", "if-absent", "if-hash", NULL };
-	auto_buf struct buf req = { 0 };
-	auto_ctl_reply struct ctl_reply r = { 0 };
+	auto_line struct line req = { 0 };
+	auto_reply struct reply r = { 0 };
 	bool any = false;
 
 	for (const char *const *name = names; *name; name++)
 		any |= args_has(w->args, *name);
 	if (!any)
 		return EXIT_OK;
-	ctl_request_begin(&req, "expect");
-	ctl_request_field(&req, "session", w->session);
-	ctl_request_field(&req, "path", w->target.path);
+	line_begin(&req, "expect");
+	line_field(&req, "session", w->session);
+	line_field(&req, "path", w->target.path);
 	client_add_options(&req, w->args, names);
 	return client_call(w->args, w->name, &w->ctl, &req, &r);
 }
 
-int put_large(struct work *w, const struct source *s, struct ctl_reply *out)
+int put_large(struct work *w, const struct source *s, struct reply *out)
 {
 	auto_buf struct buf path = { 0 };
 	int code = work_open(w);
@@ -108,7 +108,7 @@ static int write_named(struct work *w, const char *name, const char *dir)
 	return write_file(w, &s, path.s);
 }
 
-int put_many(struct work *w, char *const *names, int n, struct ctl_reply *out)
+int put_many(struct work *w, char *const *names, int n, struct reply *out)
 {
 	auto_buf struct buf dir = { 0 };
 	int code = work_open(w);
@@ -117,7 +117,7 @@ int put_many(struct work *w, char *const *names, int n, struct ctl_reply *out)
 		return code;
 	work_path(w, &dir);
 	if (mkdir(dir.s, 0777) < 0 && errno != EEXIST && errno != EROFS)
-		return work_failed(w, dir.s, errno);
+		return work_failed(w, dir.s, -errno);
 	for (int i = 0; i < n && code == EXIT_OK; i++)
 		code = write_named(w, names[i], dir.s);
 	return code ? code : work_commit(w, out);

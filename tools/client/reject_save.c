@@ -6,7 +6,7 @@
 #include "parse/buf.h"
 #include "files/copy.h"
 #include "out/exit_code.h"
-#include "parse/number.h"
+#include "wire/number.h"
 #include "out/progress.h"
 #include "out/report.h"
 #include "client/target.h"
@@ -21,7 +21,7 @@
 
 static int say_failed(const struct args *a, const char *name, int err)
 {
-	report_error(a, name, err, "%s", strerror(err));
+	report_error(a, name, err, "%s", strerror(-err));
 	return EXIT_FAILED;
 }
 
@@ -39,15 +39,15 @@ static int open_kept(const struct args *a, const char *id, int *out_fd)
 	buf_printf(&path, "%s/.fence/rejects/%s", strcmp(t.mount, "/") == 0 ? "" : t.mount, id);
 	fd = open(path.s, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT) {
-		report_error(a, id, ENOENT, "no data is kept under this id");
+		report_error(a, id, -ENOENT, "no data is kept under this id");
 		return EXIT_FAILED;
 	}
 	if (fd < 0 && errno == EACCES) {
-		report_error(a, id, EACCES, "only root and the user who was refused may read it");
+		report_error(a, id, -EACCES, "only root and the user who was refused may read it");
 		return EXIT_FAILED;
 	}
 	if (fd < 0)
-		return say_failed(a, path.s, errno);
+		return say_failed(a, path.s, -errno);
 	*out_fd = fd;
 	return EXIT_OK;
 }
@@ -63,13 +63,13 @@ static int write_beside(int from, const char *beside, off_t size, struct copy_fa
 	int r;
 
 	if (to < 0) {
-		*failure = (struct copy_failure){ .err = errno };
-		return -failure->err;
+		*failure = (struct copy_failure){ .err = -errno };
+		return failure->err;
 	}
 	progress_init(&p, beside, (uint64_t)size);
 	r = copy_file(from, to, size, &p, failure);
 	if (r == 0 && (r = io_fsync(to)) < 0)
-		*failure = (struct copy_failure){ .err = -r };
+		*failure = (struct copy_failure){ .err = r };
 	return r;
 }
 
@@ -82,11 +82,11 @@ static int save_file(const struct args *a, const char *id, int from, const char 
 	int r;
 
 	if (flags && lstat(file, &st) == 0) {
-		report_error(a, file, EEXIST, "exists already; --force overwrites it");
+		report_error(a, file, -EEXIST, "exists already; --force overwrites it");
 		return EXIT_FAILED;
 	}
 	if (fstat(from, &st) < 0)
-		return say_failed(a, id, errno);
+		return say_failed(a, id, -errno);
 	buf_printf(&beside, "%s.%d.part", file, (int)getpid());
 	if (write_beside(from, beside.s, st.st_size, &failure) < 0) {
 		unlink(beside.s);
@@ -96,7 +96,7 @@ static int save_file(const struct args *a, const char *id, int from, const char 
 	if (r < 0 && errno == EINVAL) /* a file system that knows no flags; we have looked above */
 		r = rename(beside.s, file);
 	if (r < 0) {
-		r = errno;
+		r = -errno;
 		unlink(beside.s);
 		return say_failed(a, file, r);
 	}
@@ -118,5 +118,5 @@ int reject_save(const struct args *a, const char *id, const char *file)
 		return save_file(a, id, from, file);
 	if (copy_stream(from, STDOUT_FILENO, NULL, &failure) == 0)
 		return EXIT_OK;
-	return failure.err == EPIPE ? EXIT_FAILED : say_failed(a, id, failure.err);
+	return failure.err == -EPIPE ? EXIT_FAILED : say_failed(a, id, failure.err);
 }

@@ -13,49 +13,49 @@
 int work_open(struct work *w)
 {
 	static const char *const names[] = { "parents", NULL };
-	auto_buf struct buf req = { 0 };
+	auto_line struct line req = { 0 };
 	auto_buf struct buf owner = { 0 };
-	auto_ctl_reply struct ctl_reply r = { 0 };
+	auto_reply struct reply r = { 0 };
 	const char *id, *dir;
 	int code;
 
 	identity_owner(w->args, &owner);
-	ctl_request_begin(&req, "open");
+	line_begin(&req, "open");
 	client_add_path(&req, &w->target);
-	ctl_request_field(&req, "token", w->token);
-	ctl_request_field(&req, "owner", owner.s);
+	line_field(&req, "token", w->token);
+	line_field(&req, "owner", owner.s);
 	client_add_options(&req, w->args, names);
 	code = client_call(w->args, w->name, &w->ctl, &req, &r);
 	if (code)
 		return code;
-	id = ctl_reply_get(&r, "session");
-	dir = ctl_reply_get(&r, "dir");
+	id = reply_get(&r, "session");
+	dir = reply_get(&r, "dir");
 	if (!id || !dir || strlen(id) >= sizeof(w->session))
-		return report_errno(w->args, w->name, EPROTO);
+		return report_errno(w->args, w->name, -EPROTO);
 	strcpy(w->session, id);
 	buf_clear(&w->dir);
 	buf_printf(&w->dir, "%s/%s", strcmp(w->target.mount, "/") == 0 ? "" : w->target.mount, dir);
 	return EXIT_OK;
 }
 
-int work_commit(struct work *w, struct ctl_reply *out)
+int work_commit(struct work *w, struct reply *out)
 {
 	static const char *const names[] = { "op", "once", NULL };
-	auto_buf struct buf req = { 0 };
+	auto_line struct line req = { 0 };
 
-	ctl_request_begin(&req, "commit");
-	ctl_request_field(&req, "session", w->session);
+	line_begin(&req, "commit");
+	line_field(&req, "session", w->session);
 	client_add_options(&req, w->args, names);
 	return client_call(w->args, w->name, &w->ctl, &req, out);
 }
 
 void work_abort(struct work *w)
 {
-	auto_buf struct buf req = { 0 };
-	auto_ctl_reply struct ctl_reply r = { 0 };
+	auto_line struct line req = { 0 };
+	auto_reply struct reply r = { 0 };
 
-	ctl_request_begin(&req, "abort");
-	ctl_request_field(&req, "session", w->session);
+	line_begin(&req, "abort");
+	line_field(&req, "session", w->session);
 	ctl_client_call(&w->ctl, &req, &r);
 }
 
@@ -66,10 +66,10 @@ void work_path(const struct work *w, struct buf *out)
 		buf_printf(out, "/%s", w->target.path);
 }
 
-static void borrow_field(struct ctl_reply *to, const char *key, const char *value)
+static void borrow_field(struct reply *to, const char *key, const char *value)
 {
 	if (value)
-		to->fields[to->n++] = (struct ctl_reply_field){ .key = key, .value = value };
+		to->fields[to->n++] = (struct reply_field){ .key = key, .value = value };
 }
 
 /* The path in the tree of @what, a path in the view. */
@@ -85,19 +85,19 @@ static const char *tree_path(const struct work *w, const char *what)
 /* What a commit would have been told, asked for without committing what is half done. */
 static int report_overtaken(struct work *w, const char *path)
 {
-	struct ctl_reply refusal = { .err = ESTALE, .text = "" };
-	auto_buf struct buf req = { 0 };
-	auto_ctl_reply struct ctl_reply r = { 0 };
+	struct reply refusal = { .err = -ESTALE, .text = "" };
+	auto_line struct line req = { 0 };
+	auto_reply struct reply r = { 0 };
 
-	ctl_request_begin(&req, "stat");
-	ctl_request_field(&req, "path", path);
+	line_begin(&req, "stat");
+	line_field(&req, "path", path);
 	if (ctl_client_call(&w->ctl, &req, &r) == 0 && !r.err) {
 		borrow_field(&refusal, "path", w->target.path);
 		borrow_field(&refusal, "token", w->token);
-		borrow_field(&refusal, "highest", ctl_reply_get(&r, "highest"));
-		borrow_field(&refusal, "set_by", ctl_reply_get(&r, "set_by"));
-		borrow_field(&refusal, "set_at", ctl_reply_get(&r, "set_at"));
-		borrow_field(&refusal, "held_path", ctl_reply_get(&r, "held_path"));
+		borrow_field(&refusal, "highest", reply_get(&r, "highest"));
+		borrow_field(&refusal, "set_by", reply_get(&r, "set_by"));
+		borrow_field(&refusal, "set_at", reply_get(&r, "set_at"));
+		borrow_field(&refusal, "held_path", reply_get(&r, "held_path"));
 	}
 	return report_refusal(w->args, w->name, &refusal);
 }
@@ -105,7 +105,7 @@ static int report_overtaken(struct work *w, const char *path)
 int work_failed(struct work *w, const char *what, int err)
 {
 	work_abort(w);
-	if (err == ESTALE || err == -ESTALE)
+	if (err == -ESTALE)
 		return report_overtaken(w, tree_path(w, what));
 	report_errno(w->args, what, err);
 	return EXIT_FAILED;

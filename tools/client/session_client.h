@@ -32,7 +32,7 @@ struct work {
  */
 int work_open(struct work *w);
 /* Commit with what --op and --once say. *out is the reply. */
-int work_commit(struct work *w, struct ctl_reply *out);
+int work_commit(struct work *w, struct reply *out);
 /* End it unpublished. Silent. */
 void work_abort(struct work *w);
 

@@ -75,12 +75,12 @@ struct search {
 	bool is_dir;
 };
 
-static void match(void *arg, const struct ctl_reply *r)
+static void match(void *arg, const struct reply *r)
 {
 	struct search *s = arg;
-	const char *version = ctl_reply_get(r, "version");
-	const char *revision = ctl_reply_get(r, "revision");
-	const char *kind = ctl_reply_get(r, "kind");
+	const char *version = reply_get(r, "version");
+	const char *revision = reply_get(r, "revision");
+	const char *kind = reply_get(r, "kind");
 
 	if (!version || !revision || !kind || strcmp(version, s->number) != 0)
 		return;

@@ -12,15 +12,15 @@ static int run(const struct args *a)
 {
 	auto_target struct target t = { 0 };
 	auto_ctl_client struct ctl_client c = CTL_CLIENT_CLOSED;
-	auto_buf struct buf req = { 0 };
-	auto_ctl_reply struct ctl_reply r = { 0 };
+	auto_line struct line req = { 0 };
+	auto_reply struct reply r = { 0 };
 	char id[SESSION_ID_MAX + 1];
 	int code = session_arg(a, &t, &c, id);
 
 	if (code)
 		return code;
-	ctl_request_begin(&req, "abort");
-	ctl_request_field(&req, "session", id);
+	line_begin(&req, "abort");
+	line_field(&req, "session", id);
 	code = client_call(a, id, &c, &req, &r);
 	if (code)
 		return code;

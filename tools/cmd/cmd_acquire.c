@@ -16,7 +16,7 @@ static int run(const struct args *a)
 	auto_target struct target t = { 0 };
 	auto_ctl_client struct ctl_client c = CTL_CLIENT_CLOSED;
 	auto_buf struct buf owner = { 0 };
-	auto_ctl_reply struct ctl_reply r = { 0 };
+	auto_reply struct reply r = { 0 };
 	int code = client_open(a, a->rest[0], &t, &c);
 
 	if (code)
@@ -31,12 +31,12 @@ static int run(const struct args *a)
 			     &r);
 	if (code)
 		return code;
-	if (!ctl_reply_get(&r, "token"))
-		return report_errno(a, a->rest[0], EPROTO);
+	if (!reply_get(&r, "token"))
+		return report_errno(a, a->rest[0], -EPROTO);
 	if (args_has(a, "json"))
 		field_print_reply(t.mount, &r);
 	else
-		puts(ctl_reply_get(&r, "token"));
+		puts(reply_get(&r, "token"));
 	return EXIT_OK;
 }
 

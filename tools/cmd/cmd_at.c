@@ -11,10 +11,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static int add_time(const struct args *a, struct buf *req)
+static int add_time(const struct args *a, struct line *req)
 {
 	const char *time = args_get(a, "time");
-	auto_buf struct buf text = { 0 };
 	int64_t at = 0;
 
 	if (!time)
@@ -23,8 +22,7 @@ static int add_time(const struct args *a, struct buf *req)
 		return report_usage(a, "\"%s\" is not a time: %s", time, WHEN_FORMS);
 	if (at < 0)
 		return report_usage(a, "\"%s\" is before 1970", time);
-	buf_printf(&text, "%" PRId64 ".%09" PRId64, at / 1000000000, at % 1000000000);
-	ctl_request_field(req, "time", text.s);
+	line_seconds(req, "time", at, 9);
 	return EXIT_OK;
 }
 
@@ -32,12 +30,12 @@ static int run(const struct args *a)
 {
 	auto_target struct target t = { 0 };
 	auto_ctl_client struct ctl_client c = CTL_CLIENT_CLOSED;
-	auto_buf struct buf req = { 0 };
-	auto_ctl_reply struct ctl_reply r = { 0 };
+	auto_line struct line req = { 0 };
+	auto_reply struct reply r = { 0 };
 	const char *revision;
 	int code;
 
-	ctl_request_begin(&req, "at");
+	line_begin(&req, "at");
 	code = add_time(a, &req);
 	if (code == EXIT_OK)
 		code = client_open(a, a->rest[0], &t, &c);
@@ -45,9 +43,9 @@ static int run(const struct args *a)
 		code = client_call(a, a->rest[0], &c, &req, &r);
 	if (code)
 		return code;
-	revision = ctl_reply_get(&r, "revision");
+	revision = reply_get(&r, "revision");
 	if (!revision)
-		return report_errno(a, a->rest[0], EPROTO);
+		return report_errno(a, a->rest[0], -EPROTO);
 	if (args_has(a, "json"))
 		field_print_reply(t.mount, &r);
 	else

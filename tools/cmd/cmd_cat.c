@@ -26,7 +26,7 @@ static int open_live(const struct args *a, const struct version_arg *v, int *out
 		return report_error(a, v->given, r, "%s", err.s);
 	*out_fd = open(v->path.s, O_RDONLY | O_CLOEXEC);
 	if (*out_fd < 0) {
-		report_error(a, v->given, errno, "%s", strerror(errno));
+		report_error(a, v->given, -errno, "%s", strerror(errno));
 		return EXIT_FAILED;
 	}
 	return EXIT_OK;
@@ -48,7 +48,7 @@ static int open_past(const struct args *a, const struct version_arg *v, int *out
 	*out_fd = open(path.s, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (*out_fd < 0) {
 		/* Where a link pointed to then is not what is there now. */
-		report_error(a, v->given, errno, "%s",
+		report_error(a, v->given, -errno, "%s",
 			     errno == ELOOP ? "this is a symbolic link" : strerror(errno));
 		return EXIT_FAILED;
 	}
@@ -69,10 +69,10 @@ static int print_file(const struct args *a, const char *name)
 		return code;
 	if (copy_stream(fd, STDOUT_FILENO, NULL, &failure) == 0)
 		return EXIT_OK;
-	if (!failure.reading && failure.err == EPIPE)
+	if (!failure.reading && failure.err == -EPIPE)
 		return -1;
 	report_error(a, failure.reading ? name : "standard output", failure.err, "%s",
-		     strerror(failure.err));
+		     strerror(-failure.err));
 	return EXIT_FAILED;
 }
 

@@ -12,9 +12,9 @@ static int run(const struct args *a)
 {
 	auto_target struct target t = { 0 };
 	auto_ctl_client struct ctl_client c = CTL_CLIENT_CLOSED;
-	auto_buf struct buf req = { 0 };
+	auto_line struct line req = { 0 };
 	auto_buf struct buf owner = { 0 };
-	auto_ctl_reply struct ctl_reply r = { 0 };
+	auto_reply struct reply r = { 0 };
 	const char *token = identity_token(a);
 	int code;
 
@@ -24,10 +24,10 @@ static int run(const struct args *a)
 	if (code)
 		return code;
 	identity_owner(a, &owner);
-	ctl_request_begin(&req, "claim");
+	line_begin(&req, "claim");
 	client_add_path(&req, &t);
-	ctl_request_field(&req, "token", token);
-	ctl_request_field(&req, "owner", owner.s);
+	line_field(&req, "token", token);
+	line_field(&req, "owner", owner.s);
 	code = client_call(a, a->rest[0], &c, &req, &r);
 	if (code)
 		return code;

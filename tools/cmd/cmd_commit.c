@@ -14,15 +14,15 @@ static int run(const struct args *a)
 {
 	auto_target struct target t = { 0 };
 	auto_ctl_client struct ctl_client c = CTL_CLIENT_CLOSED;
-	auto_buf struct buf req = { 0 };
-	auto_ctl_reply struct ctl_reply r = { 0 };
+	auto_line struct line req = { 0 };
+	auto_reply struct reply r = { 0 };
 	char id[SESSION_ID_MAX + 1];
 	int code = session_arg(a, &t, &c, id);
 
 	if (code)
 		return code;
-	ctl_request_begin(&req, "commit");
-	ctl_request_field(&req, "session", id);
+	line_begin(&req, "commit");
+	line_field(&req, "session", id);
 	client_add_options(&req, a, passed);
 	code = client_call(a, id, &c, &req, &r);
 	if (code)
@@ -30,8 +30,8 @@ static int run(const struct args *a)
 	if (args_has(a, "json"))
 		field_print_reply(t.mount, &r);
 	else if (args_has(a, "verbose"))
-		printf("revision %s, %s changed\n", ctl_reply_get(&r, "revision"),
-		       ctl_reply_get(&r, "changed"));
+		printf("revision %s, %s changed\n", reply_get(&r, "revision"),
+		       reply_get(&r, "changed"));
 	return EXIT_OK;
 }
 

@@ -118,18 +118,18 @@ static void name_sides(const struct side *from, const struct side *to, struct bu
  */
 static int pin_live(const struct args *a, struct side *s)
 {
-	auto_buf struct buf req = { 0 };
-	auto_ctl_reply struct ctl_reply r = { 0 };
+	auto_line struct line req = { 0 };
+	auto_reply struct reply r = { 0 };
 	const char *revision;
 	int code;
 
 	if (s->arg.kind != VERSION_LIVE || !s->place.is_dir || s->target.session[0])
 		return EXIT_OK;
-	ctl_request_begin(&req, "at");
+	line_begin(&req, "at");
 	code = client_call(a, s->arg.given, &s->ctl, &req, &r);
 	if (code)
 		return code;
-	revision = ctl_reply_get(&r, "revision");
+	revision = reply_get(&r, "revision");
 	buf_clear(&s->place.name);
 	buf_printf(&s->place.name, TREES "%s", revision ? revision : "0");
 	if (strcmp(s->target.path, ".") != 0)

@@ -81,15 +81,15 @@ static int mark_here(struct check *c, const struct fsck_blob *b, bool is_good)
 
 static int mark_there(struct check *c, const struct fsck_blob *b, bool is_good)
 {
-	auto_buf struct buf req = { 0 };
-	auto_ctl_reply struct ctl_reply reply = { 0 };
+	auto_line struct line req = { 0 };
+	auto_reply struct reply reply = { 0 };
 	int err;
 
 	if (c->ctl.fd < 0 && store_target_ctl(c->args, &c->target, &c->ctl))
 		return 0; /* it has said so; the finding stands all the same */
-	ctl_request_begin(&req, "damaged");
-	ctl_request_field(&req, "blob", blob_hex(b->id.b).s);
-	ctl_request_field(&req, "good", is_good ? "1" : NULL);
+	line_begin(&req, "damaged");
+	line_field(&req, "blob", blob_hex(b->id.b).s);
+	line_field(&req, "good", is_good ? "1" : NULL);
 	err = ctl_client_call(&c->ctl, &req, &reply);
 	if (err)
 		return err;

@@ -7,7 +7,7 @@
 
 #include "base/io.h"
 #include "parse/buf.h"
-#include "parse/duration.h"
+#include "wire/duration.h"
 #include "out/exit_code.h"
 #include "out/gc_print.h"
 #include "client/keep.h"
@@ -89,7 +89,7 @@ static int succeed(const struct collect *c)
 	gc_print_report(&c->print, &c->report, c->opt.dry_run, args_has(c->args, "json"), 0, NULL);
 	if (!c->report.missing)
 		return EXIT_OK;
-	report_error(c->args, c->target.path, EUCLEAN,
+	report_error(c->args, c->target.path, -EUCLEAN,
 		     "content is missing in blobs/: run fence fsck");
 	return EXIT_DAMAGE;
 }
@@ -140,38 +140,38 @@ static int run_offline(struct collect *c)
 	return succeed(c);
 }
 
-static void add_request(struct collect *c, struct buf *req)
+static void add_request(struct collect *c, struct line *req)
 {
 	auto_buf struct buf paths = { 0 };
 	char seconds[32];
 
-	ctl_request_begin(req, "gc");
+	line_begin(req, "gc");
 	snprintf(seconds, sizeof(seconds), "%lldms", (long long)(c->opt.grace / 1000000));
-	ctl_request_field(req, "grace", c->opt.grace ? seconds : "0");
+	line_field(req, "grace", c->opt.grace ? seconds : "0");
 	keep_add(req, c->args);
 	for (size_t i = 0; i < c->opt.n_paths; i++)
 		buf_printf(&paths, "%s%s", i ? "//" : "", c->path[i]);
-	ctl_request_field(req, "path", paths.s);
+	line_field(req, "path", paths.s);
 	snprintf(seconds, sizeof(seconds), "%lld", (long long)(c->opt.forget_fences / 1000000000));
-	ctl_request_field(req, "forget_fences", c->opt.forget_fences ? seconds : NULL);
-	ctl_request_field(req, "dry_run", c->opt.dry_run ? "1" : NULL);
-	ctl_request_field(req, "after_restore", c->opt.after_restore ? "1" : NULL);
+	line_field(req, "forget_fences", c->opt.forget_fences ? seconds : NULL);
+	line_field(req, "dry_run", c->opt.dry_run ? "1" : NULL);
+	line_field(req, "after_restore", c->opt.after_restore ? "1" : NULL);
 }
 
 /* false: nothing runs, or nobody answers. */
 static void look(struct collect *c, bool by_signal)
 {
-	auto_buf struct buf req = { 0 };
-	auto_ctl_reply struct ctl_reply r = { 0 };
+	auto_line struct line req = { 0 };
+	auto_reply struct reply r = { 0 };
 	const char *stage, *done, *total;
 
-	ctl_request_begin(&req, "list");
-	ctl_request_field(&req, "kind", "gc");
+	line_begin(&req, "list");
+	line_field(&req, "kind", "gc");
 	if (ctl_client_call(&c->progress, &req, &r) < 0 || r.err)
 		return;
-	stage = ctl_reply_get(&r, "stage");
-	done = ctl_reply_get(&r, "done");
-	total = ctl_reply_get(&r, "total");
+	stage = reply_get(&r, "stage");
+	done = reply_get(&r, "done");
+	total = reply_get(&r, "total");
 	if (!stage)
 		return;
 	(by_signal ? gc_print_line : gc_print_progress)(&c->print, stage,
@@ -199,8 +199,8 @@ static void *watch(void *arg)
 
 static int ask_daemon(struct collect *c)
 {
-	auto_buf struct buf req = { 0 };
-	auto_ctl_reply struct ctl_reply reply = { 0 };
+	auto_line struct line req = { 0 };
+	auto_reply struct reply reply = { 0 };
 	int err;
 
 	add_request(c, &req);
@@ -232,7 +232,7 @@ static int run_live(struct collect *c)
 	sigaddset(&set, SIGUSR1);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	if (pthread_create(&watcher, NULL, watch, c) != 0)
-		return report_errno(c->args, NULL, EAGAIN);
+		return report_errno(c->args, NULL, -EAGAIN);
 	code = ask_daemon(c);
 	pthread_join(watcher, NULL);
 	return code;
@@ -242,7 +242,7 @@ static int parse_time(const struct args *a, const char *name, int64_t *out)
 {
 	const char *s = args_get(a, name);
 
-	if (!s || duration_parse(s, out) || keep_parse_time(s, out))
+	if (!s || duration_parse(s, out) == 0 || keep_parse_time(s, out))
 		return EXIT_OK;
 	return report_usage(a, "--%s %s: not a time such as 90s, 1h or 5y", name, s);
 }

@@ -22,11 +22,11 @@ struct log {
 	int n;
 };
 
-static void add_version(void *arg, const struct ctl_reply *r)
+static void add_version(void *arg, const struct reply *r)
 {
 	struct log *log = arg;
-	const char *current = ctl_reply_get(r, "current");
-	const char *until = ctl_reply_get(r, "until");
+	const char *current = reply_get(r, "current");
+	const char *until = reply_get(r, "until");
 
 	if (!log->n++ && current && strcmp(current, "0") == 0 && until)
 		snprintf(log->removed, sizeof(log->removed), "%s", until);
@@ -62,7 +62,7 @@ static int run(const struct args *a)
 		return code;
 	code = args_has(a, "json") ? list_print_json(&q, &n) : print_people(&q, &n);
 	if (code == EXIT_OK && n == 0)
-		return report_error(a, a->rest[0], ENOENT, "never had a version");
+		return report_error(a, a->rest[0], -ENOENT, "never had a version");
 	return code;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/verbs.h"
 
-#include "parse/duration.h"
+#include "wire/duration.h"
 #include "out/exit_code.h"
 #include "out/metric_lines.h"
 #include "client/probe.h"
@@ -45,7 +45,7 @@ static int run(const struct args *a)
 	int64_t timeout = PROBE_TIMEOUT_NS;
 	int r, code;
 
-	if (limit && (!duration_parse(limit, &timeout) || timeout == 0))
+	if (limit && (duration_parse(limit, &timeout) < 0 || timeout == 0))
 		return report_usage(a, "\"%s\" is not a time such as 5s", limit);
 	r = probe_read(given, "metrics", timeout, &p);
 	if (r < 0 && !p.mount)

@@ -54,7 +54,7 @@ static int run(const struct args *a)
 	if (args_has(a, "print-fstab"))
 		return print_fstab(a);
 	if (!program)
-		return report_error(a, NULL, ENOENT,
+		return report_error(a, NULL, -ENOENT,
 				    DAEMON_PROGRAM " is neither beside fence nor in PATH");
 	argv[n++] = DAEMON_PROGRAM;
 	if (args_has(a, "foreground"))
@@ -67,7 +67,7 @@ static int run(const struct args *a)
 	argv[n++] = a->rest[1];
 	argv[n] = NULL;
 	execv(program, (char *const *)(void *)argv);
-	return report_errno(a, program, errno);
+	return report_errno(a, program, -errno);
 }
 
 static const char *const usage[] = { "[-f] [-o OPTIONS] STORE MOUNTPOINT",

@@ -14,16 +14,16 @@
 static const char *const passed[] = { "ttl", "parents", "exclusive", NULL };
 
 static void make_request(const struct args *a, const struct target *t, const char *token,
-			 struct buf *req)
+			 struct line *req)
 {
 	auto_buf struct buf owner = { 0 };
 
 	identity_owner(a, &owner);
-	ctl_request_begin(req, "open");
+	line_begin(req, "open");
 	client_add_path(req, t);
-	ctl_request_field(req, "token", token);
-	ctl_request_field(req, "owner", owner.s);
-	ctl_request_field(req, "keep", "1");
+	line_field(req, "token", token);
+	line_field(req, "owner", owner.s);
+	line_field(req, "keep", "1");
 	client_add_options(req, a, passed);
 }
 
@@ -48,8 +48,9 @@ static int run(const struct args *a)
 {
 	auto_target struct target t = { 0 };
 	auto_ctl_client struct ctl_client c = CTL_CLIENT_CLOSED;
-	auto_buf struct buf req = { 0 }, dir = { 0 }, path = { 0 };
-	auto_ctl_reply struct ctl_reply r = { 0 };
+	auto_line struct line req = { 0 };
+	auto_buf struct buf dir = { 0 }, path = { 0 };
+	auto_reply struct reply r = { 0 };
 	const char *token = identity_token(a);
 	int code;
 
@@ -62,13 +63,12 @@ static int run(const struct args *a)
 	code = client_call(a, a->rest[0], &c, &req, &r);
 	if (code)
 		return code;
-	if (!ctl_reply_get(&r, "session") || !ctl_reply_get(&r, "dir"))
-		return report_errno(a, a->rest[0], EPROTO);
-	buf_printf(&dir, "%s/%s", strcmp(t.mount, "/") == 0 ? "" : t.mount,
-		   ctl_reply_get(&r, "dir"));
+	if (!reply_get(&r, "session") || !reply_get(&r, "dir"))
+		return report_errno(a, a->rest[0], -EPROTO);
+	buf_printf(&dir, "%s/%s", strcmp(t.mount, "/") == 0 ? "" : t.mount, reply_get(&r, "dir"));
 	buf_printf(&path, "%s/%s", dir.s, strcmp(t.path, ".") == 0 ? "" : t.path);
 	if (args_has(a, "json"))
-		print_json(ctl_reply_get(&r, "session"), dir.s, path.s, token);
+		print_json(reply_get(&r, "session"), dir.s, path.s, token);
 	else
 		puts(dir.s);
 	return EXIT_OK;

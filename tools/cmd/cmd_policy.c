@@ -14,14 +14,13 @@
 #include "store/store.h"
 #include "store/sqlite/txn.h"
 #include "client/store_target.h"
+#include "wire/seconds.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define SECOND INT64_C(1000000000)
 
 struct change {
 	const struct args *args;
@@ -74,9 +73,9 @@ static int run_offline(struct change *c, struct policy *p)
 	return err ? report_error(c->args, c->target.path, err, "%s", strerror(-err)) : EXIT_OK;
 }
 
-static int64_t number(const struct ctl_reply *r, const char *key)
+static int64_t number(const struct reply *r, const char *key)
 {
-	const char *s = ctl_reply_get(r, key);
+	const char *s = reply_get(r, key);
 
 	return s ? strtoll(s, NULL, 10) : 0;
 }
@@ -84,16 +83,16 @@ static int64_t number(const struct ctl_reply *r, const char *key)
 static int run_live(struct change *c, struct policy *p)
 {
 	auto_ctl_client struct ctl_client ctl = CTL_CLIENT_CLOSED;
-	auto_buf struct buf req = { 0 };
-	auto_ctl_reply struct ctl_reply reply = { 0 };
+	auto_line struct line req = { 0 };
+	auto_reply struct reply reply = { 0 };
 	int code = store_target_ctl(c->args, &c->target, &ctl);
 
 	if (code)
 		return code;
-	ctl_request_begin(&req, "policy");
+	line_begin(&req, "policy");
 	keep_add(&req, c->args);
 	if (args_has(c->args, "max-size"))
-		ctl_request_number(&req, POLICY_MAX_SIZE, (uint64_t)c->max_size);
+		line_number(&req, POLICY_MAX_SIZE, c->max_size);
 	code = client_call(c->args, c->target.mount, &ctl, &req, &reply);
 	if (code)
 		return code;

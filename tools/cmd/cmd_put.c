@@ -5,7 +5,7 @@
 #include "out/exit_code.h"
 #include "out/field.h"
 #include "client/identity.h"
-#include "parse/number.h"
+#include "wire/number.h"
 #include "client/put_session.h"
 #include "out/report.h"
 
@@ -57,25 +57,33 @@ static bool is_missing(const struct target *t)
 	return lstat(path.s, &st) < 0 && errno == ENOENT;
 }
 
-static int put_small(struct work *w, const struct source *s, struct ctl_reply *out)
+static void add_mode(struct line *req, mode_t mode)
 {
-	auto_buf struct buf req = { 0 };
+	char octal[8];
+
+	snprintf(octal, sizeof(octal), "%04o", (unsigned int)mode & 07777);
+	line_field(req, "mode", octal);
+}
+
+static int put_small(struct work *w, const struct source *s, struct reply *out)
+{
+	auto_line struct line req = { 0 };
 	auto_buf struct buf owner = { 0 };
 
 	identity_owner(w->args, &owner);
-	ctl_request_begin(&req, "put");
+	line_begin(&req, "put");
 	client_add_path(&req, &w->target);
-	ctl_request_field(&req, "token", w->token);
-	ctl_request_number(&req, "size", s->held.len);
-	ctl_request_field(&req, "owner", owner.s);
+	line_field(&req, "token", w->token);
+	line_number(&req, "size", (int64_t)s->held.len);
+	line_field(&req, "owner", owner.s);
 	client_add_options(&req, w->args, passed);
 	/* Existing files keep the mode they have. */
 	if (!args_has(w->args, "mode") && is_missing(&w->target))
-		buf_printf(&req, " mode=%04o", (unsigned int)s->mode);
+		add_mode(&req, s->mode);
 	return client_call_with(w->args, w->name, &w->ctl, &req, &s->held, out);
 }
 
-static int put_one(struct work *w, const char *name, struct ctl_reply *out)
+static int put_one(struct work *w, const char *name, struct reply *out)
 {
 	auto_source struct source s = SOURCE_NONE;
 	int code = source_open(w->args, name, &s);
@@ -97,7 +105,7 @@ static const char *doubled(char *const *names, int n)
 	return NULL;
 }
 
-static int put_several(struct work *w, struct ctl_reply *out)
+static int put_several(struct work *w, struct reply *out)
 {
 	const struct args *a = w->args;
 	const char *twice;
@@ -112,7 +120,8 @@ static int put_several(struct work *w, struct ctl_reply *out)
 	if (twice)
 		return report_usage(a, "two files are called %s", source_base(twice));
 	if (!is_directory(w->name) && !(ends_in_slash(w->name) && args_has(a, "parents"))) {
-		report_error(a, w->name, ENOTDIR, "is not a directory, and several files need one");
+		report_error(a, w->name, -ENOTDIR,
+			     "is not a directory, and several files need one");
 		return EXIT_FAILED;
 	}
 	code = client_open(a, w->name, &w->target, &w->ctl);
@@ -127,7 +136,7 @@ static int check_options(const struct args *a)
 		args_has(a, "if-version") + args_has(a, "if-absent") + args_has(a, "if-hash");
 	mode_t parsed;
 
-	if (mode && !number_parse_mode(mode, &parsed))
+	if (mode && number_parse_mode(mode, &parsed) < 0)
 		return report_usage(a, "\"%s\" is not a mode: octal digits such as 0644", mode);
 	if (version && !number_is_token(version))
 		return report_usage(a, "\"%s\" is not a version: a whole number", version);
@@ -136,9 +145,9 @@ static int check_options(const struct args *a)
 	return EXIT_OK;
 }
 
-static void print_done(const struct args *a, const struct work *w, const struct ctl_reply *r)
+static void print_done(const struct args *a, const struct work *w, const struct reply *r)
 {
-	const char *revision = ctl_reply_get(r, "revision");
+	const char *revision = reply_get(r, "revision");
 
 	if (args_has(a, "json"))
 		field_print_reply(w->target.mount, r);
@@ -150,7 +159,7 @@ static int run(const struct args *a)
 {
 	auto_work struct work w = WORK_NONE;
 	auto_buf struct buf name = { 0 };
-	auto_ctl_reply struct ctl_reply r = { 0 };
+	auto_reply struct reply r = { 0 };
 	int code = check_options(a);
 
 	if (code)

@@ -20,23 +20,23 @@ static void add_named(struct buf *out, const char *before, const char *value)
 }
 
 /* "token 41 of job-a refused at commit (ESTALE): 42 stands on reports, set by job-b" */
-static void add_story(struct buf *out, const struct ctl_reply *r)
+static void add_story(struct buf *out, const struct reply *r)
 {
-	const char *path = ctl_reply_get(r, "path");
-	const char *held = ctl_reply_get(r, "held_path");
+	const char *path = reply_get(r, "path");
+	const char *held = reply_get(r, "held_path");
 
-	add_named(out, "token ", ctl_reply_get(r, "token"));
-	add_named(out, " of ", ctl_reply_get(r, "owner"));
-	add_named(out, " refused at ", ctl_reply_get(r, "stage"));
-	add_named(out, ": ", ctl_reply_get(r, "why"));
-	if (!ctl_reply_get(r, "highest"))
+	add_named(out, "token ", reply_get(r, "token"));
+	add_named(out, " of ", reply_get(r, "owner"));
+	add_named(out, " refused at ", reply_get(r, "stage"));
+	add_named(out, ": ", reply_get(r, "why"));
+	if (!reply_get(r, "highest"))
 		return;
-	add_named(out, ", ", ctl_reply_get(r, "highest"));
+	add_named(out, ", ", reply_get(r, "highest"));
 	if (held && (!path || strcmp(held, path) != 0))
 		add_named(out, " was set on ", held);
 	else
 		buf_str(out, " was set");
-	add_named(out, " by ", ctl_reply_get(r, "held_by"));
+	add_named(out, " by ", reply_get(r, "held_by"));
 }
 
 struct people {
@@ -44,17 +44,17 @@ struct people {
 	int n;
 };
 
-static void print_reject(void *arg, const struct ctl_reply *r)
+static void print_reject(void *arg, const struct reply *r)
 {
 	struct people *to = arg;
 	auto_buf struct buf out = { 0 };
-	const char *data = ctl_reply_get(r, "data");
-	const char *size = ctl_reply_get(r, "size");
+	const char *data = reply_get(r, "data");
+	const char *size = reply_get(r, "size");
 
-	add_named(&out, "", ctl_reply_get(r, "id"));
+	add_named(&out, "", reply_get(r, "id"));
 	buf_str(&out, "  ");
-	display_time(&out, ctl_reply_get(r, "at") ? ctl_reply_get(r, "at") : "-");
-	add_named(&out, "  ", ctl_reply_get(r, "path"));
+	display_time(&out, reply_get(r, "at") ? reply_get(r, "at") : "-");
+	add_named(&out, "  ", reply_get(r, "path"));
 	buf_str(&out, "\n   ");
 	add_story(&out, r);
 	if (data) {

@@ -14,8 +14,9 @@ static int run(const struct args *a)
 {
 	auto_target struct target t = { 0 };
 	auto_ctl_client struct ctl_client c = CTL_CLIENT_CLOSED;
-	auto_buf struct buf req = { 0 }, owner = { 0 };
-	auto_ctl_reply struct ctl_reply r = { 0 };
+	auto_line struct line req = { 0 };
+	auto_buf struct buf owner = { 0 };
+	auto_reply struct reply r = { 0 };
 	bool force = args_has(a, "force");
 	const char *token = force ? NULL : identity_token(a);
 	int code;
@@ -31,11 +32,11 @@ static int run(const struct args *a)
 		identity_owner(a, &owner);
 	else
 		lease_owner(a, &c, &t, token, &owner);
-	ctl_request_begin(&req, "release");
-	ctl_request_field(&req, "path", t.path);
-	ctl_request_field(&req, "token", token);
-	ctl_request_field(&req, "owner", owner.s);
-	ctl_request_field(&req, "force", force ? "1" : NULL);
+	line_begin(&req, "release");
+	line_field(&req, "path", t.path);
+	line_field(&req, "token", token);
+	line_field(&req, "owner", owner.s);
+	line_field(&req, "force", force ? "1" : NULL);
 	code = client_call(a, a->rest[0], &c, &req, &r);
 	if (code)
 		return code;

@@ -14,8 +14,9 @@ static int run(const struct args *a)
 	static const char *const passed[] = { "ttl", NULL };
 	auto_target struct target t = { 0 };
 	auto_ctl_client struct ctl_client c = CTL_CLIENT_CLOSED;
-	auto_buf struct buf req = { 0 }, owner = { 0 };
-	auto_ctl_reply struct ctl_reply r = { 0 };
+	auto_line struct line req = { 0 };
+	auto_buf struct buf owner = { 0 };
+	auto_reply struct reply r = { 0 };
 	const char *token = identity_token(a), *left;
 	int code;
 
@@ -25,15 +26,15 @@ static int run(const struct args *a)
 	if (code)
 		return code;
 	lease_owner(a, &c, &t, token, &owner);
-	ctl_request_begin(&req, "renew");
-	ctl_request_field(&req, "path", t.path);
-	ctl_request_field(&req, "token", token);
-	ctl_request_field(&req, "owner", owner.s);
+	line_begin(&req, "renew");
+	line_field(&req, "path", t.path);
+	line_field(&req, "token", token);
+	line_field(&req, "owner", owner.s);
 	client_add_options(&req, a, passed);
 	code = client_call(a, a->rest[0], &c, &req, &r);
 	if (code)
 		return code;
-	left = ctl_reply_get(&r, "expires_in");
+	left = reply_get(&r, "expires_in");
 	if (args_has(a, "json"))
 		field_print_reply(t.mount, &r);
 	else if (args_has(a, "verbose"))

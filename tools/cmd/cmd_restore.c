@@ -34,20 +34,20 @@ static void restoring_fini(struct restoring *r)
 static int acquire(struct restoring *r)
 {
 	static const char *const names[] = { "wait", NULL };
-	auto_buf struct buf req = { 0 };
-	auto_ctl_reply struct ctl_reply reply = { 0 };
+	auto_line struct line req = { 0 };
+	auto_reply struct reply reply = { 0 };
 	const char *token;
 	int code;
 
-	ctl_request_begin(&req, "acquire");
-	ctl_request_field(&req, "path", r->target.path);
-	ctl_request_field(&req, "ttl", "30s");
-	ctl_request_field(&req, "owner", r->owner.s);
+	line_begin(&req, "acquire");
+	line_field(&req, "path", r->target.path);
+	line_field(&req, "ttl", "30s");
+	line_field(&req, "owner", r->owner.s);
 	client_add_options(&req, r->args, names);
 	code = client_call(r->args, r->version->given, &r->ctl, &req, &reply);
 	if (code)
 		return code;
-	token = ctl_reply_get(&reply, "token");
+	token = reply_get(&reply, "token");
 	snprintf(r->token, sizeof(r->token), "%s", token ? token : "");
 	return EXIT_OK;
 }
@@ -57,33 +57,33 @@ static int acquire(struct restoring *r)
  */
 static void release(struct restoring *r)
 {
-	auto_buf struct buf req = { 0 };
-	auto_ctl_reply struct ctl_reply reply = { 0 };
+	auto_line struct line req = { 0 };
+	auto_reply struct reply reply = { 0 };
 
-	ctl_request_begin(&req, "release");
-	ctl_request_field(&req, "path", r->target.path);
-	ctl_request_field(&req, "token", r->token);
-	ctl_request_field(&req, "owner", r->owner.s);
+	line_begin(&req, "release");
+	line_field(&req, "path", r->target.path);
+	line_field(&req, "token", r->token);
+	line_field(&req, "owner", r->owner.s);
 	ctl_client_call(&r->ctl, &req, &reply);
 }
 
-static int restore(struct restoring *r, struct ctl_reply *out)
+static int restore(struct restoring *r, struct reply *out)
 {
 	static const char *const names[] = { "op", "once", "parents", NULL };
-	auto_buf struct buf req = { 0 };
+	auto_line struct line req = { 0 };
 
-	ctl_request_begin(&req, "restore");
-	ctl_request_field(&req, "path", r->target.path);
-	ctl_request_field(&req, "token", r->token);
-	ctl_request_field(&req, "version", r->version->number);
-	ctl_request_field(&req, "owner", r->owner.s);
+	line_begin(&req, "restore");
+	line_field(&req, "path", r->target.path);
+	line_field(&req, "token", r->token);
+	line_field(&req, "version", r->version->number);
+	line_field(&req, "owner", r->owner.s);
 	client_add_options(&req, r->args, names);
 	return client_call(r->args, r->version->given, &r->ctl, &req, out);
 }
 
-static int tell(const struct restoring *r, const struct ctl_reply *reply)
+static int tell(const struct restoring *r, const struct reply *reply)
 {
-	const char *revision = ctl_reply_get(reply, "revision");
+	const char *revision = reply_get(reply, "revision");
 	auto_buf struct buf name = { 0 };
 
 	if (args_has(r->args, "json")) {
@@ -118,7 +118,7 @@ static int run(const struct args *a)
 {
 	auto_version_arg struct version_arg v = { 0 };
 	auto_restoring struct restoring r = { .args = a, .version = &v, .ctl = CTL_CLIENT_CLOSED };
-	auto_ctl_reply struct ctl_reply reply = { 0 };
+	auto_reply struct reply reply = { 0 };
 	int code;
 
 	version_arg_parse(a->rest[0], &v);

@@ -6,6 +6,7 @@
 #include "out/display.h"
 #include "out/exit_code.h"
 #include "out/report.h"
+#include "wire/seconds.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -42,10 +43,9 @@ static void print_json(struct backup_report *r, const struct restore_result *b, 
 static void print_text(const struct restore_result *b, const char *path)
 {
 	auto_buf struct buf at = { 0 };
-	char seconds[40];
+	char seconds[SECONDS_ROOM];
 
-	snprintf(seconds, sizeof(seconds), "%" PRId64 ".%09" PRId64, b->copied.at / 1000000000,
-		 b->copied.at % 1000000000);
+	seconds_format(seconds, b->copied.at, 9);
 	display_time(&at, seconds);
 	printf("%s is the store as of revision %" PRId64 ", made %s.\n"
 	       "What has gone back: whatever was committed after that, and fences that were raised "

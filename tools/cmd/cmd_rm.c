@@ -24,7 +24,7 @@ static bool is_directory(const struct target *t)
 	return lstat(path.s, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static int remove_tree(struct work *w, struct ctl_reply *out)
+static int remove_tree(struct work *w, struct reply *out)
 {
 	auto_buf struct buf path = { 0 }, failed = { 0 };
 	int code = work_open(w);
@@ -39,17 +39,17 @@ static int remove_tree(struct work *w, struct ctl_reply *out)
 	return work_commit(w, out);
 }
 
-static int remove_one(struct work *w, struct ctl_reply *out)
+static int remove_one(struct work *w, struct reply *out)
 {
-	auto_buf struct buf req = { 0 };
+	auto_line struct line req = { 0 };
 	auto_buf struct buf owner = { 0 };
 	static const char *const passed[] = { "op", NULL };
 
 	identity_owner(w->args, &owner);
-	ctl_request_begin(&req, "remove");
+	line_begin(&req, "remove");
 	client_add_path(&req, &w->target);
-	ctl_request_field(&req, "token", w->token);
-	ctl_request_field(&req, "owner", owner.s);
+	line_field(&req, "token", w->token);
+	line_field(&req, "owner", owner.s);
 	client_add_options(&req, w->args, passed);
 	return client_call(w->args, w->name, &w->ctl, &req, out);
 }
@@ -57,7 +57,7 @@ static int remove_one(struct work *w, struct ctl_reply *out)
 static int remove_path(const struct args *a, const char *token, const char *name)
 {
 	auto_work struct work w = WORK_NONE;
-	auto_ctl_reply struct ctl_reply r = { 0 };
+	auto_reply struct reply r = { 0 };
 	int code;
 
 	w.args = a;
@@ -67,7 +67,7 @@ static int remove_path(const struct args *a, const char *token, const char *name
 	if (code)
 		return code;
 	if (strcmp(w.target.path, ".") == 0) {
-		report_error(a, name, EBUSY, "the root of the mount cannot be removed");
+		report_error(a, name, -EBUSY, "the root of the mount cannot be removed");
 		return EXIT_FAILED;
 	}
 	if (args_has(a, "recursive") && is_directory(&w.target))
@@ -77,7 +77,7 @@ static int remove_path(const struct args *a, const char *token, const char *name
 	if (code == EXIT_OK && args_has(a, "json"))
 		field_print_reply(w.target.mount, &r);
 	else if (code == EXIT_OK && args_has(a, "verbose"))
-		printf("revision %s\n", ctl_reply_get(&r, "revision"));
+		printf("revision %s\n", reply_get(&r, "revision"));
 	return code;
 }
 

@@ -14,10 +14,10 @@ static void print_line(const char *title, const char *text)
 	printf("%-9s %s\n", title, text);
 }
 
-static void print_field(const struct ctl_reply *r, const char *key)
+static void print_field(const struct reply *r, const char *key)
 {
 	auto_buf struct buf text = { 0 };
-	const char *value = ctl_reply_get(r, key);
+	const char *value = reply_get(r, key);
 
 	if (!value)
 		return;
@@ -25,9 +25,9 @@ static void print_field(const struct ctl_reply *r, const char *key)
 	print_line(key, buf_text(&text));
 }
 
-static void print_size(const struct ctl_reply *r)
+static void print_size(const struct reply *r)
 {
-	const char *size = ctl_reply_get(r, "size");
+	const char *size = reply_get(r, "size");
 	auto_buf struct buf text = { 0 };
 	auto_buf struct buf rough = { 0 };
 
@@ -41,13 +41,13 @@ static void print_size(const struct ctl_reply *r)
 }
 
 /* Who shuts out what: "42, set by job-b at 2026-11-30 11:02:03 +0100". */
-static void print_fence(const struct ctl_reply *r)
+static void print_fence(const struct reply *r)
 {
-	const char *highest = ctl_reply_get(r, "highest");
-	const char *path = ctl_reply_get(r, "path");
-	const char *held = ctl_reply_get(r, "held_path");
-	const char *by = ctl_reply_get(r, "set_by");
-	const char *at = ctl_reply_get(r, "set_at");
+	const char *highest = reply_get(r, "highest");
+	const char *path = reply_get(r, "path");
+	const char *held = reply_get(r, "held_path");
+	const char *by = reply_get(r, "set_by");
+	const char *at = reply_get(r, "set_at");
 	auto_buf struct buf text = { 0 };
 
 	if (!highest) {
@@ -71,7 +71,7 @@ static void print_fence(const struct ctl_reply *r)
 	print_line("fence", text.s);
 }
 
-static void print_rest(const struct ctl_reply *r)
+static void print_rest(const struct reply *r)
 {
 	static const char *const shown[] = { "path",   "kind",	    "version", "revision",
 					     "token",  "size",	    "highest", "set_by",
@@ -87,7 +87,7 @@ static void print_rest(const struct ctl_reply *r)
 	}
 }
 
-static void print_people(const struct ctl_reply *r)
+static void print_people(const struct reply *r)
 {
 	print_field(r, "path");
 	print_field(r, "kind");
@@ -103,14 +103,14 @@ static int run(const struct args *a)
 {
 	auto_target struct target t = { 0 };
 	auto_ctl_client struct ctl_client c = CTL_CLIENT_CLOSED;
-	auto_buf struct buf req = { 0 };
-	auto_ctl_reply struct ctl_reply r = { 0 };
+	auto_line struct line req = { 0 };
+	auto_reply struct reply r = { 0 };
 	int code = client_open(a, a->rest[0], &t, &c);
 
 	if (code)
 		return code;
-	ctl_request_begin(&req, "stat");
-	ctl_request_field(&req, "path", t.path);
+	line_begin(&req, "stat");
+	line_field(&req, "path", t.path);
 	code = client_call(a, a->rest[0], &c, &req, &r);
 	if (code)
 		return code;

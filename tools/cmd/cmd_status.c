@@ -6,7 +6,7 @@
 #include "cmd/verbs.h"
 
 #include "out/display.h"
-#include "parse/duration.h"
+#include "wire/duration.h"
 #include "out/exit_code.h"
 #include "out/json.h"
 #include "out/metric_lines.h"
@@ -171,7 +171,7 @@ static int run(const struct args *a)
 	enum health health;
 	int r;
 
-	if (limit && (!duration_parse(limit, &timeout) || timeout == 0))
+	if (limit && (duration_parse(limit, &timeout) < 0 || timeout == 0))
 		return report_usage(a, "\"%s\" is not a time such as 5s", limit);
 	r = probe_read(given, check || as_json ? "metrics" : "status", timeout, &p);
 	health = r < 0 ? HEALTH_CRITICAL : health_of(buf_text(&p.text));

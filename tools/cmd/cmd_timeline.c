@@ -4,7 +4,7 @@
 #include "client/client.h"
 #include "out/exit_code.h"
 #include "client/list.h"
-#include "parse/number.h"
+#include "wire/number.h"
 #include "out/report.h"
 #include "timeline/timeline.h"
 #include "parse/when.h"
@@ -84,7 +84,7 @@ static int write_svg(const struct args *a, const struct timeline *t, const char 
 	}
 	to = fopen(name, "we");
 	if (!to)
-		return report_error(a, name, errno, "%s", strerror(errno));
+		return report_error(a, name, -errno, "%s", strerror(errno));
 	timeline_write_svg(t, to);
 	if (fflush(to) != 0)
 		err = errno;
@@ -101,7 +101,7 @@ static int draw(const struct args *a, const struct target *target, struct ctl_cl
 	if (code)
 		return code;
 	if (!t->n_events && !t->left_out)
-		return report_error(a, a->rest[0], ENOENT, "nothing is recorded of this path");
+		return report_error(a, a->rest[0], -ENOENT, "nothing is recorded of this path");
 	timeline_arrange(t);
 	timeline_make_rows(t);
 	if (args_has(a, "svg"))

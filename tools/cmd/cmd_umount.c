@@ -145,7 +145,7 @@ static int wait_gone(const struct args *a, const struct daemon *d)
 		poll(&end, 1, (int)(WAIT_NS / 1000000));
 	while (store_holder(d->store, &holder, point) == 0 && holder == d->pid) {
 		if (io_boot_ns() > until) {
-			report_error(a, d->store, EBUSY,
+			report_error(a, d->store, -EBUSY,
 				     "unmounted, but its daemon (pid %d) still has the store",
 				     d->pid);
 			return EXIT_FAILED;
@@ -165,16 +165,16 @@ static int run(const struct args *a)
 	int r;
 
 	if (!point)
-		return report_errno(a, a->rest[0], errno);
+		return report_errno(a, a->rest[0], -errno);
 	r = mount_table_read(&table);
 	if (r < 0)
 		return report_errno(a, "/proc/self/mountinfo", r);
 	row = mount_by_point(&table, point);
 	if (!row || !row->is_fencefs)
-		return report_error(a, a->rest[0], EMEDIUMTYPE, "no fencefs is mounted there");
+		return report_error(a, a->rest[0], -EMEDIUMTYPE, "no fencefs is mounted there");
 	/* We need not be the one who keeps it busy. */
 	if (chdir("/") < 0)
-		return report_errno(a, "/", errno);
+		return report_errno(a, "/", -errno);
 	daemon = daemon_of(row->source, point);
 	end = daemon.fd;
 	r = unmount(point, args_has(a, "lazy"));

@@ -8,7 +8,7 @@
 #include "out/event_text.h"
 #include "out/exit_code.h"
 #include "out/json_object.h"
-#include "parse/number.h"
+#include "wire/number.h"
 #include "out/report.h"
 
 #include <errno.h>
@@ -64,10 +64,10 @@ static void print_time(struct buf *out, int64_t at)
 	buf_printf(out, "%s.%03d", text, (int)(at % 1000000000 / 1000000));
 }
 
-static void print_people(const struct ctl_reply *r)
+static void print_people(const struct reply *r)
 {
-	const char *event = ctl_reply_get(r, "event");
-	const char *path = ctl_reply_get(r, "path");
+	const char *event = reply_get(r, "event");
+	const char *path = reply_get(r, "path");
 	auto_buf struct buf line = { 0 };
 
 	print_time(&line, event_time(r));
@@ -78,9 +78,9 @@ static void print_people(const struct ctl_reply *r)
 	puts(line.s);
 }
 
-static void print_missed(const struct ctl_reply *r)
+static void print_missed(const struct reply *r)
 {
-	const char *from = ctl_reply_get(r, "from_revision");
+	const char *from = reply_get(r, "from_revision");
 
 	printf("-- some events were missed: they are no longer kept; from revision %s on --\n",
 	       from ? from : "?");
@@ -89,10 +89,10 @@ static void print_missed(const struct ctl_reply *r)
 /* Something that is not understood is shown as it is. */
 static void print_line(const struct watch *w, const char *line)
 {
-	auto_ctl_reply struct ctl_reply r = { 0 };
-	const char *event = json_object_parse(line, &r) == 0 ? ctl_reply_get(&r, "event") : NULL;
+	auto_reply struct reply r = { 0 };
+	const char *event = json_object_parse(line, &r) == 0 ? reply_get(&r, "event") : NULL;
 
-	if (event && !concerns(w, ctl_reply_get(&r, "path")))
+	if (event && !concerns(w, reply_get(&r, "path")))
 		return;
 	if (w->json || !event)
 		puts(line);
@@ -153,11 +153,11 @@ static int open_events(const struct args *a, const char *mount, int *out_fd)
 	buf_printf(&path, "%s/.fence/events", strcmp(mount, "/") == 0 ? "" : mount);
 	fd = open(path.s, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
-		return report_error(a, mount, errno, ".fence/events: %s", strerror(errno));
+		return report_error(a, mount, -errno, ".fence/events: %s", strerror(errno));
 	if (since) {
 		buf_printf(&line, "since=%s\n", since);
 		if (write(fd, line.s, line.len) < 0)
-			return report_error(a, mount, errno, "--since: %s", strerror(errno));
+			return report_error(a, mount, -errno, "--since: %s", strerror(errno));
 	}
 	*out_fd = take_fd(&fd);
 	return EXIT_OK;

@@ -15,8 +15,8 @@
 static int failed(struct copy_failure *out, bool reading, int err)
 {
 	out->reading = reading;
-	out->err = err < 0 ? -err : err;
-	return -out->err;
+	out->err = err;
+	return err;
 }
 
 int copy_stream(int from, int to, struct progress *p, struct copy_failure *out)
@@ -24,7 +24,7 @@ int copy_stream(int from, int to, struct progress *p, struct copy_failure *out)
 	auto_free char *room = malloc(STREAM_SIZE);
 
 	if (!room)
-		return failed(out, true, ENOMEM);
+		return failed(out, true, -ENOMEM);
 	for (;;) {
 		ssize_t n = read(from, room, STREAM_SIZE);
 		int r;
@@ -32,7 +32,7 @@ int copy_stream(int from, int to, struct progress *p, struct copy_failure *out)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return failed(out, true, errno);
+			return failed(out, true, -errno);
 		if (n == 0)
 			return 0;
 		r = io_write_all(to, room, (size_t)n);
@@ -57,7 +57,7 @@ static ssize_t copy_by_hand(struct range *r, size_t want, struct copy_failure *o
 	int err;
 
 	if (!r->room && !(r->room = malloc(STREAM_SIZE)))
-		return failed(out, true, ENOMEM);
+		return failed(out, true, -ENOMEM);
 	n = io_pread_all(r->from, r->room, want < STREAM_SIZE ? want : STREAM_SIZE, r->at);
 	if (n < 0)
 		return failed(out, true, (int)n);
@@ -133,6 +133,6 @@ int copy_file(int from, int to, off_t size, struct progress *p, struct copy_fail
 	}
 	free(r.room);
 	if (err == 0 && ftruncate(to, size) < 0)
-		err = failed(out, false, errno);
+		err = failed(out, false, -errno);
 	return err;
 }

@@ -5,6 +5,7 @@
 #include "base/io.h"
 #include "out/progress.h"
 #include "store/store.h"
+#include "wire/seconds.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,6 @@
 
 #define BATCH	    256
 #define THREADS_MAX 16
-#define SECOND	    INT64_C(1000000000)
 #define SAVE_EVERY  (2 * SECOND)
 
 struct job {

@@ -2,6 +2,7 @@
 #include "out/display.h"
 
 #include "parse/utf8.h"
+#include "wire/seconds.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -67,23 +68,12 @@ size_t display_width(const char *shown)
 
 static bool parse_time(const char *at, time_t *out_seconds, long *out_nanos)
 {
-	char *end;
-	long long seconds = strtoll(at, &end, 10);
-	long nanos = 0;
+	int64_t ns;
 
-	if (end == at)
+	if (seconds_parse(at, &ns) < 0)
 		return false;
-	if (*end == '.') {
-		const char *digits = end + 1;
-
-		nanos = strtol(digits, &end, 10);
-		if (end - digits != 9)
-			return false;
-	}
-	if (*end)
-		return false;
-	*out_seconds = (time_t)seconds;
-	*out_nanos = nanos;
+	*out_seconds = (time_t)(ns / SECOND);
+	*out_nanos = (long)(ns % SECOND);
 	return true;
 }
 

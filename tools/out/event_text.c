@@ -4,17 +4,17 @@
 #include "out/cell_width.h"
 #include "out/display.h"
 #include "parse/when.h"
+#include "wire/event_kind.h"
+#include "wire/seconds.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SECOND INT64_C(1000000000)
-
-int64_t event_time(const struct ctl_reply *r)
+int64_t event_time(const struct reply *r)
 {
-	const char *at = ctl_reply_get(r, "at");
+	const char *at = reply_get(r, "at");
 	int64_t ns;
 
 	return at && when_parse(at, 0, &ns) == 0 ? ns : 0;
@@ -45,9 +45,9 @@ void event_duration(struct buf *out, int64_t ns)
 			   hundredths % 10 ? hundredths : hundredths / 10);
 }
 
-static const char *get(const struct ctl_reply *r, const char *key)
+static const char *get(const struct reply *r, const char *key)
 {
-	const char *value = ctl_reply_get(r, key);
+	const char *value = reply_get(r, key);
 
 	return value ? value : "";
 }
@@ -65,8 +65,7 @@ static void add_who(struct buf *out, const char *owner, const char *token, size_
 	buf_printf(out, "(%s)", token);
 }
 
-static void add_other(struct buf *out, const char *before, const struct ctl_reply *r,
-		      size_t name_max)
+static void add_other(struct buf *out, const char *before, const struct reply *r, size_t name_max)
 {
 	if (!*get(r, "highest"))
 		return;
@@ -75,7 +74,7 @@ static void add_other(struct buf *out, const char *before, const struct ctl_repl
 }
 
 /* The stage and the errno's name: two fields in a line of events, one in a record. */
-static void refusal_parts(const struct ctl_reply *r, struct buf *stage, struct buf *why)
+static void refusal_parts(const struct reply *r, struct buf *stage, struct buf *why)
 {
 	const char *detail = get(r, "detail");
 	size_t len = strcspn(detail, " ");
@@ -89,7 +88,7 @@ static void refusal_parts(const struct ctl_reply *r, struct buf *stage, struct b
 	}
 }
 
-static void add_refusal(struct buf *out, const struct ctl_reply *r, size_t name_max)
+static void add_refusal(struct buf *out, const struct reply *r, size_t name_max)
 {
 	auto_buf struct buf stage = { 0 };
 	auto_buf struct buf why = { 0 };
@@ -106,7 +105,7 @@ static void add_refusal(struct buf *out, const struct ctl_reply *r, size_t name_
 		buf_printf(out, ": %s", buf_text(&why));
 }
 
-static void add_commit(struct buf *out, const struct ctl_reply *r)
+static void add_commit(struct buf *out, const struct reply *r)
 {
 	const char *changed = get(r, "changed");
 
@@ -116,7 +115,7 @@ static void add_commit(struct buf *out, const struct ctl_reply *r)
 			   strcmp(changed, "1") == 0 ? "change" : "changes");
 }
 
-static void add_grant(struct buf *out, const struct ctl_reply *r)
+static void add_grant(struct buf *out, const struct reply *r)
 {
 	int64_t ttl;
 
@@ -127,41 +126,53 @@ static void add_grant(struct buf *out, const struct ctl_reply *r)
 	}
 }
 
-static void add_reset(struct buf *out, const struct ctl_reply *r)
+static void add_reset(struct buf *out, const struct reply *r)
 {
 	buf_printf(out, " resets the fence to %s", get(r, "token"));
 	if (*get(r, "highest"))
 		buf_printf(out, ", it was %s", get(r, "highest"));
 }
 
-static void add_claim(struct buf *out, const struct ctl_reply *r)
+static void add_claim(struct buf *out, const struct reply *r)
 {
 	const char *by = *get(r, "by") ? get(r, "by") : get(r, "detail");
 
 	buf_str(out, strcmp(by, "open") == 0 ? " opens a session" : " claims it");
 }
 
-void event_text(struct buf *out, const struct ctl_reply *r, size_t name_max)
+void event_text(struct buf *out, const struct reply *r, size_t name_max)
 {
 	const char *event = get(r, "event");
 
 	add_who(out, get(r, "owner"), get(r, "token"), name_max);
-	if (strcmp(event, "commit") == 0)
+	switch (event_kind_parse(event)) {
+	case EVENT_COMMIT:
 		add_commit(out, r);
-	else if (strcmp(event, "refuse") == 0)
+		break;
+	case EVENT_REFUSE:
 		add_refusal(out, r, name_max);
-	else if (strcmp(event, "claim") == 0)
+		break;
+	case EVENT_CLAIM:
 		add_claim(out, r);
-	else if (strcmp(event, "grant") == 0)
+		break;
+	case EVENT_GRANT:
 		add_grant(out, r);
-	else if (strcmp(event, "release") == 0)
+		break;
+	case EVENT_RELEASE:
 		buf_str(out, " releases the lease");
-	else if (strcmp(event, "expire") == 0)
+		break;
+	case EVENT_EXPIRE:
 		buf_str(out, " let the lease expire");
-	else if (strcmp(event, "lose") == 0)
-		buf_str(out, " loses the lease"), add_other(out, " to ", r, name_max);
-	else if (strcmp(event, "reset") == 0)
+		break;
+	case EVENT_LOSE:
+		buf_str(out, " loses the lease");
+		add_other(out, " to ", r, name_max);
+		break;
+	case EVENT_RESET:
 		add_reset(out, r);
-	else
+		break;
+	case EVENT_UNKNOWN: /* of a newer daemon */
 		buf_printf(out, " %s", event);
+		break;
+	}
 }

@@ -2,7 +2,6 @@
 #include "out/exit_code.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 const struct exit_row exit_rows[] = {
@@ -50,7 +49,7 @@ static const struct error_row errors[] = {
 static const struct error_row *error_find(int err)
 {
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
-		if (errors[i].err == abs(err))
+		if (errors[i].err == -err)
 			return &errors[i];
 	return NULL;
 }
@@ -66,5 +65,5 @@ const char *exit_error_text(int err)
 {
 	const struct error_row *row = error_find(err);
 
-	return row ? row->text : strerror(abs(err));
+	return row ? row->text : strerror(-err);
 }

@@ -30,7 +30,7 @@ struct exit_row {
 /* Ends with a row whose meaning is NULL. */
 extern const struct exit_row exit_rows[];
 
-/* Of a refused request: @err as the control protocol names it, positive or negative. */
+/* Of a refused request or a failure: @err is negative. */
 int exit_code_of(int err);
 /* The plain words for @err in the words of this product. */
 const char *exit_error_text(int err);

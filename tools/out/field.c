@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "out/field.h"
 
-#include "base/errname.h"
+#include "wire/errname.h"
 #include "out/display.h"
 #include "out/exit_code.h"
 
@@ -100,13 +100,13 @@ void field_json(struct json *j, const char *mount, const char *key, const char *
 		json_string(j, value);
 }
 
-void field_json_all(struct json *j, const char *mount, const struct ctl_reply *r)
+void field_json_all(struct json *j, const char *mount, const struct reply *r)
 {
 	for (int i = 0; i < r->n; i++)
 		field_json(j, mount, r->fields[i].key, r->fields[i].value);
 }
 
-void field_print_refusal(const struct ctl_reply *r)
+void field_print_refusal(const struct reply *r)
 {
 	auto_json struct json j = { 0 };
 
@@ -120,7 +120,7 @@ void field_print_refusal(const struct ctl_reply *r)
 	json_print(&j);
 }
 
-void field_print_reply(const char *mount, const struct ctl_reply *r)
+void field_print_reply(const char *mount, const struct reply *r)
 {
 	auto_json struct json j = { 0 };
 

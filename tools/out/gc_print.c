@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "out/gc_print.h"
 
-#include "base/errname.h"
+#include "wire/errname.h"
 #include "base/io.h"
 #include "out/display.h"
 #include "out/json.h"
+#include "wire/seconds.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SECOND	   INT64_C(1000000000)
 #define CLEAR_LINE "\r\033[K"
 
 void gc_print_init(struct gc_print *p)
@@ -190,24 +190,24 @@ void gc_print_report(const struct gc_print *p, const struct gc_report *r, bool d
 		print_people(r, dry_run);
 }
 
-static int64_t number(const struct ctl_reply *r, const char *name, const char *suffix)
+static int64_t number(const struct reply *r, const char *name, const char *suffix)
 {
 	char key[48];
 	const char *s;
 
 	snprintf(key, sizeof(key), "%s%s", name, suffix);
-	s = ctl_reply_get(r, key);
+	s = reply_get(r, key);
 	return s ? strtoll(s, NULL, 10) : 0;
 }
 
-static struct gc_count count(const struct ctl_reply *r, const char *name)
+static struct gc_count count(const struct reply *r, const char *name)
 {
 	return (struct gc_count){ number(r, name, ""), number(r, name, "_bytes") };
 }
 
-void gc_report_from(const struct ctl_reply *reply, struct gc_report *out)
+void gc_report_from(const struct reply *reply, struct gc_report *out)
 {
-	const char *name = ctl_reply_get(reply, "foreign_name");
+	const char *name = reply_get(reply, "foreign_name");
 
 	*out = (struct gc_report){
 		.staging = count(reply, "staging"),

@@ -3,7 +3,7 @@
 #ifndef FENCE_TOOLS_OUT_GC_PRINT_H
 #define FENCE_TOOLS_OUT_GC_PRINT_H
 
-#include "parse/client_line.h"
+#include "wire/reply.h"
 #include "store/gc/gc.h"
 
 struct gc_print {
@@ -24,6 +24,6 @@ void gc_print_fini(struct gc_print *p);
 void gc_print_report(const struct gc_print *p, const struct gc_report *r, bool dry_run, bool json,
 		     int err, const char *text);
 /* The fields of the daemon's reply. */
-void gc_report_from(const struct ctl_reply *reply, struct gc_report *out);
+void gc_report_from(const struct reply *reply, struct gc_report *out);
 
 #endif

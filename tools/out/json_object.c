@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "out/json_object.h"
 
+#include "parse/buf.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -115,7 +117,7 @@ static char *take_word(char *s, char **out)
 }
 
 /* "key": value; the next character after it in *out_next. NULL: malformed. */
-static char *take_member(char *s, struct ctl_reply *r, char *out_next)
+static char *take_member(char *s, struct reply *r, char *out_next)
 {
 	char *key, *value, *end;
 
@@ -127,19 +129,19 @@ static char *take_member(char *s, struct ctl_reply *r, char *out_next)
 		return NULL;
 	s = skip_space(s + 1);
 	s = *s == '"' ? take_string(s, &value) : take_word(s, &value);
-	if (!s || r->n == CTL_REPLY_FIELDS_MAX)
+	if (!s || r->n == REPLY_FIELDS_MAX)
 		return NULL;
 	end = s;
 	s = skip_space(s);
 	*out_next = *s;
 	*end = '\0';
-	r->fields[r->n++] = (struct ctl_reply_field){ key, value };
+	r->fields[r->n++] = (struct reply_field){ key, value };
 	return *out_next ? s + 1 : s;
 }
 
-int json_object_parse(const char *line, struct ctl_reply *out)
+int json_object_parse(const char *line, struct reply *out)
 {
-	struct ctl_reply r = { .text = "", .line = str_copy(line) };
+	struct reply r = { .text = "", .line = str_copy(line) };
 	char *s = skip_space(r.line), next = ',';
 
 	if (*s == '{') {
@@ -151,6 +153,6 @@ int json_object_parse(const char *line, struct ctl_reply *out)
 			return 0;
 		}
 	}
-	ctl_reply_fini(&r);
+	reply_fini(&r);
 	return -EPROTO;
 }

@@ -4,12 +4,12 @@
 #include "base/io.h"
 #include "parse/buf.h"
 #include "out/display.h"
+#include "wire/seconds.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#define SECOND	   INT64_C(1000000000)
 #define CLEAR_LINE "\r\033[K"
 
 void progress_init(struct progress *p, const char *name, uint64_t total)

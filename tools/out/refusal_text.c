@@ -38,16 +38,16 @@ static bool is_named(const char *name, const char *path, const char *held)
 }
 
 /* (set [on HELD_PATH] by OWNER at TIME) */
-static void add_setter(struct buf *out, const char *name, const struct ctl_reply *r)
+static void add_setter(struct buf *out, const char *name, const struct reply *r)
 {
-	const char *held = ctl_reply_get(r, "held_path");
-	const char *by = ctl_reply_get(r, "set_by");
-	const char *at = ctl_reply_get(r, "set_at");
+	const char *held = reply_get(r, "held_path");
+	const char *by = reply_get(r, "set_by");
+	const char *at = reply_get(r, "set_at");
 
 	if (!by && !at)
 		return;
 	buf_str(out, " (set");
-	if (held && !is_named(name, ctl_reply_get(r, "path"), held))
+	if (held && !is_named(name, reply_get(r, "path"), held))
 		buf_printf(out, " on %s", strcmp(held, ".") == 0 ? "the whole mount" : held);
 	if (by)
 		buf_printf(out, " by %s", by);
@@ -58,12 +58,12 @@ static void add_setter(struct buf *out, const char *name, const struct ctl_reply
 	buf_char(out, ')');
 }
 
-void refusal_text(struct buf *out, const char *name, const struct ctl_reply *r)
+void refusal_text(struct buf *out, const char *name, const struct reply *r)
 {
-	const char *token = ctl_reply_get(r, "token");
-	const char *highest = ctl_reply_get(r, "highest");
+	const char *token = reply_get(r, "token");
+	const char *highest = reply_get(r, "highest");
 
-	if (r->err == ESTALE && token && highest && strcmp(token, highest) != 0) {
+	if (r->err == -ESTALE && token && highest && strcmp(token, highest) != 0) {
 		buf_printf(out, "stale token %s < %s", token, highest);
 		add_setter(out, name, r);
 		return;
@@ -99,10 +99,10 @@ static bool has_word(const char *words, const char *word)
 	return false;
 }
 
-const char *refusal_hint(const char *verb, const struct ctl_reply *r)
+const char *refusal_hint(const char *verb, const struct reply *r)
 {
 	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++)
-		if (hints[i].err == r->err && (!hints[i].verbs || has_word(hints[i].verbs, verb)))
+		if (hints[i].err == -r->err && (!hints[i].verbs || has_word(hints[i].verbs, verb)))
 			return hints[i].text;
 	return NULL;
 }

@@ -85,7 +85,7 @@ void report_hint(const char *fmt, ...)
 	say(NULL, NULL, text);
 }
 
-int report_refusal(const struct args *a, const char *name, const struct ctl_reply *reply)
+int report_refusal(const struct args *a, const char *name, const struct reply *reply)
 {
 	auto_buf struct buf text = { 0 };
 	const char *hint = refusal_hint(a->verb->name, reply);

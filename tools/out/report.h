@@ -7,7 +7,7 @@
 #define FENCE_TOOLS_OUT_REPORT_H
 
 #include "parse/args.h"
-#include "parse/client_line.h"
+#include "wire/reply.h"
 
 /* "fence: put: TEXT" and where to read on: EXIT_USAGE. */
 int report_usage(const struct args *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -22,7 +22,7 @@ int report_errno(const struct args *a, const char *name, int err);
  * A refused request: one line that says why, one that says what to do; with --json also an object
  * on stdout.
  */
-int report_refusal(const struct args *a, const char *name, const struct ctl_reply *reply);
+int report_refusal(const struct args *a, const char *name, const struct reply *reply);
 
 /* "fence: TEXT", advice after an error. */
 void report_hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

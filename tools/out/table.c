@@ -26,10 +26,10 @@ static void add_cell(struct table *t, char *cell)
 	t->cells[t->n_cells++] = cell;
 }
 
-void table_add(struct table *t, const struct ctl_reply *r)
+void table_add(struct table *t, const struct reply *r)
 {
 	for (int i = 0; i < t->n_columns; i++) {
-		const char *value = ctl_reply_get(r, t->columns[i].key);
+		const char *value = reply_get(r, t->columns[i].key);
 		struct buf cell = { 0 };
 
 		if (value && *value)

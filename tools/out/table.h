@@ -3,7 +3,7 @@
 #ifndef FENCE_TOOLS_OUT_TABLE_H
 #define FENCE_TOOLS_OUT_TABLE_H
 
-#include "parse/client_line.h"
+#include "wire/reply.h"
 
 #include <stddef.h>
 
@@ -22,7 +22,7 @@ struct table {
 
 void table_init(struct table *t, const struct table_column *columns);
 /* A row from the fields of @r; "-" where it has none. */
-void table_add(struct table *t, const struct ctl_reply *r);
+void table_add(struct table *t, const struct reply *r);
 /* Titles and rows; nothing when there are no rows. */
 void table_print(const struct table *t);
 void table_fini(struct table *t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "parse/args.h"
 
-#include "parse/nearest.h"
+#include "base/nearest.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "parse/when.h"
+#include "wire/seconds.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <time.h>
-
-#define SECOND INT64_C(1000000000)
 
 int64_t when_now(void)
 {
@@ -60,15 +59,6 @@ static int in_seconds(int64_t seconds, int64_t fraction, int64_t *out)
 		return -ERANGE;
 	*out = ns;
 	return 0;
-}
-
-static int parse_epoch(const char *s, int64_t *out)
-{
-	int64_t seconds, fraction;
-
-	if (!take_number(&s, 0, &seconds) || !take_fraction(&s, &fraction) || *s)
-		return -EINVAL;
-	return in_seconds(seconds, fraction, out);
 }
 
 static int64_t unit_seconds(char c)
@@ -220,7 +210,7 @@ int when_parse(const char *s, int64_t now, int64_t *out)
 		*out = now;
 		return 0;
 	}
-	err = parse_epoch(s, out);
+	err = seconds_parse(s, out);
 	if (err == -EINVAL)
 		err = parse_ago(s, now, out);
 	if (err == -EINVAL)

@@ -31,7 +31,7 @@ static int64_t now_ns(void)
 static void on_loss(struct job *j)
 {
 	const struct run_options *o = j->s->opt;
-	const struct ctl_reply *why = run_renew_loss(j->renew);
+	const struct reply *why = run_renew_loss(j->renew);
 	auto_buf struct buf text = { 0 };
 
 	if (!why)

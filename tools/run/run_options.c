@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/run_options.h"
 
-#include "parse/duration.h"
+#include "wire/duration.h"
 #include "out/exit_code.h"
 #include "client/identity.h"
 #include "client/lease_client.h"
@@ -42,7 +42,7 @@ static int parse_time(const struct args *a, const char *name, const char *otherw
 {
 	const char *s = args_get(a, name);
 
-	if (duration_parse(s ? s : otherwise, out))
+	if (duration_parse(s ? s : otherwise, out) == 0)
 		return EXIT_OK;
 	return report_usage(a, "\"%s\" is not a time such as 5s, 1m30s, 500ms", s);
 }

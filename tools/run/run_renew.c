@@ -2,6 +2,7 @@
 #include "run/run_renew.h"
 
 #include "base/cleanup.h"
+#include "wire/seconds.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SECOND	    INT64_C(1000000000)
 #define RETRY_AFTER SECOND
 
 struct run_renew {
@@ -26,7 +26,7 @@ struct run_renew {
 	atomic_bool paused, stopping, is_lost;
 	/* Of the thread; `loss` not any more once is_lost is set. */
 	struct ctl_client ctl; /* owned */
-	struct ctl_reply loss; /* owned */
+	struct reply loss;     /* owned */
 	unsigned int n;
 };
 
@@ -64,8 +64,8 @@ static int64_t interval(const struct run_renew *r)
 
 static void lose(struct run_renew *r, int err, const char *text)
 {
-	ctl_reply_fini(&r->loss);
-	r->loss = (struct ctl_reply){ .err = err, .text = text };
+	reply_fini(&r->loss);
+	r->loss = (struct reply){ .err = err, .text = text };
 }
 
 static int device_of(int fd, struct statx *out)
@@ -94,7 +94,7 @@ static enum verdict connect_again(struct run_renew *r)
 	bool open = r->ctl.fd >= 0 || ctl_client_open(r->s->target.mount, &r->ctl, &err) == 0;
 
 	if (is_daemon_gone(r)) {
-		lose(r, ENOTCONN, "the daemon of this mount is gone, and the session with it");
+		lose(r, -ENOTCONN, "the daemon of this mount is gone, and the session with it");
 		return LOST;
 	}
 	return open ? KEPT : UNSURE;
@@ -105,19 +105,19 @@ static enum verdict connect_again(struct run_renew *r)
  * write that a signal has interrupted, for that write sent once more (a job that is stopped and
  * continued is interrupted so); two renewals must not look alike.
  */
-static void make_request(struct run_renew *r, struct buf *req)
+static void make_request(struct run_renew *r, struct line *req)
 {
 	const struct run_session *s = r->s;
 	bool turn = r->n++ % 2;
 
-	ctl_request_begin(req, s->has_lease ? "renew" : "stat");
+	line_begin(req, s->has_lease ? "renew" : "stat");
 	if (s->has_lease && turn)
-		ctl_request_field(req, "token", s->token);
-	ctl_request_field(req, "path", s->target.path);
+		line_field(req, "token", s->token);
+	line_field(req, "path", s->target.path);
 	if (s->has_lease && !turn)
-		ctl_request_field(req, "token", s->token);
+		line_field(req, "token", s->token);
 	if (s->has_lease)
-		ctl_request_field(req, "owner", s->owner.s);
+		line_field(req, "owner", s->owner.s);
 }
 
 static bool is_higher(const char *a, const char *b)
@@ -127,22 +127,22 @@ static bool is_higher(const char *a, const char *b)
 	return la != lb ? la > lb : strcmp(a, b) > 0;
 }
 
-static void add_field(struct ctl_reply *r, const char *key, const char *value)
+static void add_field(struct reply *r, const char *key, const char *value)
 {
-	if (r->n < CTL_REPLY_FIELDS_MAX)
-		r->fields[r->n++] = (struct ctl_reply_field){ .key = key, .value = value };
+	if (r->n < REPLY_FIELDS_MAX)
+		r->fields[r->n++] = (struct reply_field){ .key = key, .value = value };
 }
 
 /* The answer to stat: its fields, with our token, are those of a refusal. */
-static enum verdict judge_look(struct run_renew *r, struct ctl_reply *reply)
+static enum verdict judge_look(struct run_renew *r, struct reply *reply)
 {
-	const char *highest = ctl_reply_get(reply, "highest");
+	const char *highest = reply_get(reply, "highest");
 
 	if (reply->err || !highest || !is_higher(highest, r->s->token))
 		return KEPT;
 	r->loss = *reply;
-	*reply = (struct ctl_reply){ 0 };
-	r->loss.err = ESTALE;
+	*reply = (struct reply){ 0 };
+	r->loss.err = -ESTALE;
 	for (int i = 0; i < r->loss.n; i++)
 		if (strcmp(r->loss.fields[i].key, "token") == 0)
 			r->loss.fields[i].key = "version_token";
@@ -150,19 +150,19 @@ static enum verdict judge_look(struct run_renew *r, struct ctl_reply *reply)
 	return LOST;
 }
 
-static enum verdict judge_renewal(struct run_renew *r, struct ctl_reply *reply)
+static enum verdict judge_renewal(struct run_renew *r, struct reply *reply)
 {
 	switch (reply->err) {
 	case 0:
 		return KEPT;
-	case ESTALE:
-	case EPERM:
-	case EACCES:
+	case -ESTALE:
+	case -EPERM:
+	case -EACCES:
 		r->loss = *reply;
-		*reply = (struct ctl_reply){ 0 };
+		*reply = (struct reply){ 0 };
 		return LOST;
-	case ETIME:
-		lose(r, ETIME, "it expired or was taken away");
+	case -ETIME:
+		lose(r, -ETIME, "it expired or was taken away");
 		return LOST;
 	default:
 		return UNSURE;
@@ -171,8 +171,8 @@ static enum verdict judge_renewal(struct run_renew *r, struct ctl_reply *reply)
 
 static enum verdict ask(struct run_renew *r)
 {
-	auto_buf struct buf req = { 0 };
-	auto_ctl_reply struct ctl_reply reply = { 0 };
+	auto_line struct line req = { 0 };
+	auto_reply struct reply reply = { 0 };
 	enum verdict v = KEPT;
 
 	if (r->ctl.fd < 0)
@@ -232,7 +232,7 @@ static void fini(struct run_renew *r)
 	cleanup_fd(&r->wake);
 	cleanup_fd(&r->lost);
 	ctl_client_close(&r->ctl);
-	ctl_reply_fini(&r->loss);
+	reply_fini(&r->loss);
 	free(r);
 }
 
@@ -265,7 +265,7 @@ int run_renew_fd(const struct run_renew *r)
 	return r->lost;
 }
 
-const struct ctl_reply *run_renew_loss(const struct run_renew *r)
+const struct reply *run_renew_loss(const struct run_renew *r)
 {
 	return atomic_load(&r->is_lost) ? &r->loss : NULL;
 }

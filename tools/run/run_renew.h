@@ -9,7 +9,7 @@
 #ifndef FENCE_TOOLS_RUN_RUN_RENEW_H
 #define FENCE_TOOLS_RUN_RUN_RENEW_H
 
-#include "parse/client_line.h"
+#include "wire/reply.h"
 #include "run/run_session.h"
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@ int run_renew_start(const struct run_session *s, struct run_renew **out);
 /* Becomes readable, and stays so, when the lease is lost. */
 int run_renew_fd(const struct run_renew *r);
 /* Why; NULL while it is not lost. */
-const struct ctl_reply *run_renew_loss(const struct run_renew *r);
+const struct reply *run_renew_loss(const struct run_renew *r);
 /* A job that is stopped gets no renewals: it holds its lease no longer than its time. */
 void run_renew_pause(struct run_renew *r, bool pause);
 /* NULL: nothing. */

@@ -7,6 +7,7 @@
 #include "client/lease_client.h"
 #include "out/refusal_text.h"
 #include "out/report.h"
+#include "wire/seconds.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,14 +34,15 @@ static int own_code(int code)
 static int take_token(struct run_session *s, const char *token)
 {
 	if (!token || strlen(token) >= sizeof(s->token))
-		return report_errno(s->opt->args, s->opt->path, EPROTO);
+		return report_errno(s->opt->args, s->opt->path, -EPROTO);
 	strcpy(s->token, token);
 	return EXIT_OK;
 }
 
 static int take_lease(struct run_session *s)
 {
-	auto_ctl_reply struct ctl_reply r = { 0 };
+	auto_reply struct reply r = { 0 };
+	const char *left;
 	int code = lease_acquire(&(struct lease_query){ .args = s->opt->args,
 							.name = s->opt->path,
 							.owner = s->owner.s,
@@ -52,31 +54,33 @@ static int take_lease(struct run_session *s)
 	if (code)
 		return code;
 	s->has_lease = true;
-	s->ttl = lease_seconds(ctl_reply_get(&r, "expires_in"));
-	return take_token(s, ctl_reply_get(&r, "token"));
+	left = reply_get(&r, "expires_in");
+	if (!left || seconds_parse(left, &s->ttl) < 0)
+		s->ttl = 0;
+	return take_token(s, reply_get(&r, "token"));
 }
 
 static int open_session(struct run_session *s)
 {
 	static const char *const passed[] = { "parents", NULL };
 	const struct args *a = s->opt->args;
-	auto_buf struct buf req = { 0 };
-	auto_ctl_reply struct ctl_reply r = { 0 };
+	auto_line struct line req = { 0 };
+	auto_reply struct reply r = { 0 };
 	const char *id, *dir;
 	int code;
 
-	ctl_request_begin(&req, "open");
+	line_begin(&req, "open");
 	client_add_path(&req, &s->target);
-	ctl_request_field(&req, "token", s->token);
-	ctl_request_field(&req, "owner", s->owner.s);
+	line_field(&req, "token", s->token);
+	line_field(&req, "owner", s->owner.s);
 	client_add_options(&req, a, passed);
 	code = client_call(a, s->opt->path, &s->ctl, &req, &r);
 	if (code)
 		return code;
-	id = ctl_reply_get(&r, "session");
-	dir = ctl_reply_get(&r, "dir");
+	id = reply_get(&r, "session");
+	dir = reply_get(&r, "dir");
 	if (!id || !dir || strlen(id) >= sizeof(s->id))
-		return report_errno(a, s->opt->path, EPROTO);
+		return report_errno(a, s->opt->path, -EPROTO);
 	strcpy(s->id, id);
 	buf_printf(&s->view, "%s/%s", strcmp(s->target.mount, "/") == 0 ? "" : s->target.mount,
 		   dir);
@@ -149,20 +153,20 @@ int run_session_enter(const struct run_session *s)
  * The release goes with the request that ends the session, as one write: it runs after that one
  * and costs no way of its own.
  */
-static int end(struct run_session *s, const char *verb, struct ctl_reply *out)
+static int end(struct run_session *s, const char *verb, struct reply *out)
 {
-	auto_buf struct buf req = { 0 }, release = { 0 };
-	auto_ctl_reply struct ctl_reply released = { 0 };
+	auto_line struct line req = { 0 }, release = { 0 };
+	auto_reply struct reply released = { 0 };
 	int r;
 
-	ctl_request_begin(&req, verb);
-	ctl_request_field(&req, "session", s->id);
+	line_begin(&req, verb);
+	line_field(&req, "session", s->id);
 	if (s->has_lease) {
-		ctl_request_begin(&release, "release");
-		ctl_request_field(&release, "path", s->target.path);
-		ctl_request_field(&release, "token", s->token);
-		ctl_request_field(&release, "owner", s->owner.s);
-		buf_char(&release, '\n');
+		line_begin(&release, "release");
+		line_field(&release, "path", s->target.path);
+		line_field(&release, "token", s->token);
+		line_field(&release, "owner", s->owner.s);
+		line_bytes(&release, "\n", 1);
 	}
 	r = ctl_client_call_with(&s->ctl, &req, release.s, release.len, out);
 	if (r == 0 && s->has_lease)
@@ -171,13 +175,13 @@ static int end(struct run_session *s, const char *verb, struct ctl_reply *out)
 }
 
 /* One line: by whom, and where the data is. */
-static int report_stale(const struct run_session *s, const struct ctl_reply *r)
+static int report_stale(const struct run_session *s, const struct reply *r)
 {
 	auto_buf struct buf text = { 0 };
 
 	refusal_text(&text, s->opt->path, r);
 	return report_error(
-		s->opt->args, s->opt->path, ESTALE,
+		s->opt->args, s->opt->path, -ESTALE,
 		"%s; nothing was published, what the job wrote is kept: fence rejects %s", text.s,
 		s->target.mount);
 }
@@ -185,19 +189,19 @@ static int report_stale(const struct run_session *s, const struct ctl_reply *r)
 int run_session_commit(struct run_session *s)
 {
 	const struct args *a = s->opt->args;
-	auto_ctl_reply struct ctl_reply r = { 0 };
+	auto_reply struct reply r = { 0 };
 	int err = end(s, "commit", &r);
 
 	if (err < 0)
 		return own_code(report_errno(a, s->opt->path, err));
-	if (r.err == ESTALE)
+	if (r.err == -ESTALE)
 		return report_stale(s, &r);
 	return r.err ? own_code(report_refusal(a, s->opt->path, &r)) : EXIT_OK;
 }
 
 void run_session_abort(struct run_session *s)
 {
-	auto_ctl_reply struct ctl_reply r = { 0 };
+	auto_reply struct reply r = { 0 };
 
 	end(s, "abort", &r);
 }

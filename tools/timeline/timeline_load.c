@@ -45,16 +45,16 @@ static void *grown(void *array, size_t n, size_t size)
 	return p;
 }
 
-static int64_t number(const struct ctl_reply *r, const char *key)
+static int64_t number(const struct reply *r, const char *key)
 {
-	const char *value = ctl_reply_get(r, key);
+	const char *value = reply_get(r, key);
 
 	return value ? strtoll(value, NULL, 10) : 0;
 }
 
-static const char *word(const struct ctl_reply *r, const char *key)
+static const char *word(const struct reply *r, const char *key)
 {
-	const char *value = ctl_reply_get(r, key);
+	const char *value = reply_get(r, key);
 
 	return value ? value : "";
 }
@@ -84,20 +84,20 @@ static int known_lane(const struct timeline *t, const char *owner, const char *t
 	return -1;
 }
 
-static void keep_one(struct loading *l, const struct ctl_reply *r, const char *key)
+static void keep_one(struct loading *l, const struct reply *r, const char *key)
 {
-	if (!ctl_reply_get(r, key))
+	if (!reply_get(r, key))
 		return;
 	l->revisions = grown(l->revisions, l->n_revisions, sizeof(*l->revisions));
 	l->revisions[l->n_revisions++] = number(r, key);
 }
 
-static void keep_revision(void *arg, const struct ctl_reply *r)
+static void keep_revision(void *arg, const struct reply *r)
 {
 	struct loading *l = arg;
 
-	if (!l->n_revisions && ctl_reply_get(r, "kind"))
-		l->is_dir = strcmp(ctl_reply_get(r, "kind"), "dir") == 0;
+	if (!l->n_revisions && reply_get(r, "kind"))
+		l->is_dir = strcmp(reply_get(r, "kind"), "dir") == 0;
 	keep_one(l, r, "revision");
 	keep_one(l, r, "from");
 	keep_one(l, r, "until");
@@ -114,7 +114,7 @@ static bool is_elsewhere(const struct loading *l, const struct timeline_event *e
 	return true;
 }
 
-static void add_text(const struct loading *l, struct timeline_event *e, const struct ctl_reply *r)
+static void add_text(const struct loading *l, struct timeline_event *e, const struct reply *r)
 {
 	struct buf text = { 0 };
 
@@ -134,11 +134,11 @@ static bool is_wanted(const struct timeline *t, int kind, int64_t at, int64_t re
 	return at >= t->since && revision >= t->since_revision + (kind == TIMELINE_COMMIT);
 }
 
-static void keep_event(void *arg, const struct ctl_reply *r)
+static void keep_event(void *arg, const struct reply *r)
 {
 	struct loading *l = arg;
 	struct timeline *t = l->t;
-	int kind = kind_of(ctl_reply_get(r, "event"));
+	int kind = kind_of(reply_get(r, "event"));
 	struct timeline_event e = { .at = event_time(r), .other = -1 };
 
 	e.id = number(r, "id");
@@ -162,18 +162,18 @@ static void keep_event(void *arg, const struct ctl_reply *r)
 }
 
 /* "job-b (42) holds the lease, for another 12 s" */
-static void add_present(struct timeline *t, const struct ctl_reply *r)
+static void add_present(struct timeline *t, const struct reply *r)
 {
 	auto_buf struct buf name = { 0 };
 	struct buf text = { 0 };
 	int64_t left;
 
-	if (ctl_reply_get(r, "lease_owner")) {
+	if (reply_get(r, "lease_owner")) {
 		t->live_owner = str_copy(word(r, "lease_owner"));
 		t->live_token = str_copy(word(r, "lease_token"));
 		display_name(&name, t->live_owner);
 		buf_printf(&text, "%s (%s) holds the lease", name.s, t->live_token);
-		if (ctl_reply_get(r, "lease_path")) {
+		if (reply_get(r, "lease_path")) {
 			buf_str(&text, " on ");
 			display_name(&text, word(r, "lease_path"));
 		}
@@ -182,7 +182,7 @@ static void add_present(struct timeline *t, const struct ctl_reply *r)
 			event_duration(&text, left);
 			buf_str(&text, " left");
 		}
-	} else if (ctl_reply_get(r, "highest")) {
+	} else if (reply_get(r, "highest")) {
 		display_name(&name, word(r, "set_by"));
 		buf_printf(&text, "no lease; %s is the highest token", word(r, "highest"));
 		if (name.len)
@@ -195,12 +195,12 @@ static void add_present(struct timeline *t, const struct ctl_reply *r)
 
 static int load_present(const struct args *a, struct ctl_client *c, struct timeline *t)
 {
-	auto_buf struct buf req = { 0 };
-	auto_ctl_reply struct ctl_reply r = { 0 };
+	auto_line struct line req = { 0 };
+	auto_reply struct reply r = { 0 };
 	int code;
 
-	ctl_request_begin(&req, "stat");
-	ctl_request_field(&req, "path", t->path);
+	line_begin(&req, "stat");
+	line_field(&req, "path", t->path);
 	code = client_call(a, a->rest[0], c, &req, &r);
 	if (code == 0)
 		add_present(t, &r);

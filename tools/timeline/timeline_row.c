@@ -7,13 +7,13 @@
 #include "timeline/timeline.h"
 
 #include "out/event_text.h"
+#include "wire/seconds.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define SECOND	 INT64_C(1000000000)
 #define GAPS_MAX 16 /* at least a sixteenth of the whole time is a gap worth a row */
 #define RUN_MIN	 5
 

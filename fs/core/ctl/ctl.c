@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "core/publish/commit.h"
 #include "store/store.h"
+#include "wire/ctl_verb.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -137,7 +138,7 @@ static void refuse_line(struct ctl *ctl, int err, const char *text)
 	ctl_queue_reply(ctl, &r);
 	ctl_blame(ctl, ctl->consumed, err);
 	metrics_request(&ctl->c->metrics, -1, err);
-	reply_fini(&r);
+	ctl_reply_fini(&r);
 }
 
 /* Lock held. Payload of a refused put goes nowhere. */
@@ -434,22 +435,28 @@ void ctl_write(struct ctl *ctl, const void *buf, size_t len, ctl_write_fn done, 
 	ctl_put_ref(ctl);
 }
 
+/* Lock held. To who reads before having written anything; once, then it reads as at the end. */
+static void queue_help(struct ctl *ctl)
+{
+	char *help = !ctl->written && ctl->out_len == 0 && !ctl->dead ? ctl_help_text() : NULL;
+	size_t len = help ? strlen(help) : 0;
+
+	if (!help)
+		return;
+	ctl->written = true;
+	if (ctl_grow(&ctl->out, &ctl->out_room, len) == 0) {
+		memcpy(ctl->out, help, len);
+		ctl->out_len = len;
+	}
+	free(help);
+}
+
 void ctl_read(struct ctl *ctl, size_t max, ctl_read_fn done, void *arg)
 {
 	struct parked *p;
-	bool help;
 
 	lock_take(&ctl->lock);
-	help = !ctl->written && ctl->out_len == 0;
-	if (help && !ctl->dead) { /* once: then it reads as at the end */
-		size_t len = strlen(ctl_help);
-
-		ctl->written = true;
-		if (ctl_grow(&ctl->out, &ctl->out_room, len) == 0) {
-			memcpy(ctl->out, ctl_help, len);
-			ctl->out_len = len;
-		}
-	}
+	queue_help(ctl);
 	lock_drop(&ctl->lock);
 	p = calloc(1, sizeof(*p));
 	if (!p) {

@@ -131,9 +131,9 @@ void ctl_outcome_remember(struct ctl *ctl, const char *id, const struct ctl_repl
 {
 	lock_take(&ctl->lock);
 	for (struct attached *a = ctl->sessions; a; a = a->next) {
-		if (strcmp(a->s->id, id) != 0 || a->outcome || reply->failed)
+		if (strcmp(a->s->id, id) != 0 || a->outcome || reply->line.failed)
 			continue;
-		a->outcome = strndup(reply->s, reply->len);
+		a->outcome = strndup(reply->line.s, reply->line.len);
 		a->outcome_err = reply->err;
 	}
 	lock_drop(&ctl->lock);
@@ -148,10 +148,7 @@ bool ctl_outcome_replay(struct ctl_call *call, const char *id)
 	for (struct attached *a = ctl->sessions; a && !found; a = a->next) {
 		if (strcmp(a->s->id, id) != 0 || !a->outcome)
 			continue;
-		call->reply.s = strdup(a->outcome);
-		call->reply.len = strlen(a->outcome);
-		call->reply.room = call->reply.len;
-		call->reply.failed = !call->reply.s;
+		line_begin(&call->reply.line, a->outcome);
 		call->reply.err = a->outcome_err;
 		found = true;
 	}

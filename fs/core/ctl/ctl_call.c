@@ -15,7 +15,7 @@ void ctl_call_defer(struct ctl_call *call)
 
 void ctl_call_forget(struct ctl_call *call)
 {
-	reply_fini(&call->reply);
+	ctl_reply_fini(&call->reply);
 	ctl_line_fini(&call->line);
 	free(call->text);
 	free(call);

@@ -4,9 +4,9 @@
 #define FENCE_CORE_CTL_CTL_IMPL_H
 
 #include "core/ctl/ctl.h"
-#include "core/ctl/ctl_line.h"
 #include "core/ctl/ctl_reply.h"
 #include "core/session/session_impl.h"
+#include "wire/ctl_value.h"
 
 /* A write or read that waits. */
 struct parked {
@@ -102,7 +102,6 @@ void ctl_blame(struct ctl *ctl, uint64_t end, int err);
 
 /* ctl_verbs.c: looks the verb up, checks its keys, runs it. */
 void ctl_execute(struct ctl_call *call);
-extern const char ctl_help[];
 /* A job's database error as a reply. */
 void ctl_call_database_error(struct ctl_call *call, int err);
 

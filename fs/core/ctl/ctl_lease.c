@@ -59,14 +59,6 @@ static int parse(struct ctl_call *call, struct lease_args *a, struct ctl_error *
 	return err ? err : permitted(call, a->path, error);
 }
 
-static void reply_seconds(struct ctl_reply *r, const char *key, int64_t ns)
-{
-	char s[32];
-
-	snprintf(s, sizeof(s), "%" PRId64 ".%03" PRId64, ns / 1000000000, ns / 1000000 % 1000);
-	reply_str(r, key, s);
-}
-
 static void reply_lease(struct ctl_reply *r, const struct lease_info *lease)
 {
 	reply_ok(r);

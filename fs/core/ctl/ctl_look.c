@@ -19,15 +19,6 @@ static const char *kind_name(enum entry_kind kind)
 	return kind == ENTRY_DIR ? "dir" : kind == ENTRY_SYMLINK ? "symlink" : "file";
 }
 
-static void reply_seconds(struct ctl_reply *r, const char *key, int64_t ns)
-{
-	char s[32];
-
-	snprintf(s, sizeof(s), "%lld.%03lld", (long long)(ns / 1000000000),
-		 (long long)(ns / 1000000 % 1000));
-	reply_str(r, key, s);
-}
-
 static void lease_reply(struct ctl_reply *r, const char *path, const struct lease_info *l)
 {
 	reply_str(r, "lease_owner", l->owner);

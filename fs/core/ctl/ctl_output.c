@@ -68,10 +68,10 @@ void ctl_queue_reply(struct ctl *ctl, const struct ctl_reply *r)
 		ctl->flooded = true;
 		ctl_blame(ctl, ctl->consumed, ENOBUFS);
 		queue_line(ctl, flood, sizeof(flood) - 1);
-	} else if (r->failed) {
+	} else if (r->line.failed) {
 		queue_line(ctl, lost, sizeof(lost) - 1);
 	} else {
-		queue_line(ctl, r->s, r->len);
+		queue_line(ctl, r->line.s, r->line.len);
 	}
 }
 

@@ -5,37 +5,11 @@
 #include "core/access/permission.h"
 #include "core/view/snapshot.h"
 #include "store/tree/event.h"
+#include "wire/seconds.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Seconds since the epoch, with up to nine decimals. */
-static int parse_time(const char *s, int64_t *out)
-{
-	int64_t whole = 0, part = 0, scale = 1000000000;
-
-	if (*s < '0' || *s > '9')
-		return -EINVAL;
-	for (; *s >= '0' && *s <= '9'; s++)
-		if (__builtin_mul_overflow(whole, 10, &whole) ||
-		    __builtin_add_overflow(whole, *s - '0', &whole))
-			return -ERANGE;
-	if (*s == '.') {
-		for (s++; *s >= '0' && *s <= '9'; s++) {
-			if (scale == 1)
-				return -EINVAL;
-			scale /= 10;
-			part += (*s - '0') * scale;
-		}
-	}
-	if (*s)
-		return -EINVAL;
-	if (__builtin_mul_overflow(whole, 1000000000, &whole) ||
-	    __builtin_add_overflow(whole, part, out))
-		return -ERANGE;
-	return 0;
-}
 
 void ctl_at(struct ctl_call *call)
 {
@@ -45,7 +19,7 @@ void ctl_at(struct ctl_call *call)
 	int err = 0;
 
 	if (time) {
-		err = parse_time(time, &at);
+		err = seconds_parse(time, &at);
 		if (err < 0) {
 			ctl_call_fail(call, err, "time", time,
 				      "time= is seconds since 1970, such as 1764500000.25");

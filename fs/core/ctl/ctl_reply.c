@@ -2,87 +2,45 @@
 /* See ctl_reply.h. Core layer. */
 #include "core/ctl/ctl_reply.h"
 
-#include "base/errname.h"
-#include "core/ctl/ctl_line.h"
 #include "store/fence/refusal.h"
+#include "wire/ctl_line.h"
+#include "wire/errname.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-static void append(struct ctl_reply *r, const char *s, size_t len)
-{
-	if (r->len + len > r->room) {
-		size_t room = (r->len + len) * 2 + 64;
-		char *grown = realloc(r->s, room);
-
-		if (!grown) {
-			r->failed = 1;
-			return;
-		}
-		r->s = grown;
-		r->room = room;
-	}
-	memcpy(r->s + r->len, s, len);
-	r->len += len;
-}
-
-static void append_str(struct ctl_reply *r, const char *s)
-{
-	append(r, s, strlen(s));
-}
 
 void reply_ok(struct ctl_reply *r)
 {
-	r->len = 0;
 	r->err = 0;
-	append_str(r, "ok");
+	line_begin(&r->line, "ok");
 }
 
 void reply_err(struct ctl_reply *r, int err)
 {
-	r->len = 0;
 	r->err = err < 0 ? -err : err;
-	append_str(r, "err ");
-	append_str(r, errname(err));
+	line_begin(&r->line, "err");
+	line_word(&r->line, errname(err));
 }
 
 void reply_str(struct ctl_reply *r, const char *key, const char *value)
 {
-	if (!value || !*value)
-		return;
-	append_str(r, " ");
-	append_str(r, key);
-	append_str(r, "=");
-	for (; *value; value++) {
-		char coded[4];
-
-		if (strchr(" \t\n\r%", *value)) {
-			snprintf(coded, sizeof(coded), "%%%02X",
-				 (unsigned int)(unsigned char)*value);
-			append(r, coded, 3);
-		} else {
-			append(r, value, 1);
-		}
-	}
+	if (value && *value)
+		line_field(&r->line, key, value);
 }
 
 void reply_int(struct ctl_reply *r, const char *key, int64_t value)
 {
-	char s[32];
-
-	snprintf(s, sizeof(s), "%" PRId64, value);
-	reply_str(r, key, s);
+	line_number(&r->line, key, value);
 }
 
 void reply_time(struct ctl_reply *r, const char *key, int64_t ns)
 {
-	char s[48];
+	line_seconds(&r->line, key, ns, 9);
+}
 
-	snprintf(s, sizeof(s), "%" PRId64 ".%09" PRId64, ns / 1000000000, ns % 1000000000);
-	reply_str(r, key, s);
+void reply_seconds(struct ctl_reply *r, const char *key, int64_t ns)
+{
+	line_seconds(&r->line, key, ns, 3);
 }
 
 void reply_text(struct ctl_reply *r, const char *fmt, ...)
@@ -93,11 +51,7 @@ void reply_text(struct ctl_reply *r, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	for (char *p = text; *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = '?';
-	append_str(r, " # ");
-	append_str(r, text);
+	line_text(&r->line, text);
 }
 
 void reply_error(struct ctl_reply *r, const struct ctl_error *e)
@@ -124,8 +78,8 @@ void reply_refusal(struct ctl_reply *r, const struct refusal *f)
 		reply_text(r, "%s", f->text);
 }
 
-void reply_fini(struct ctl_reply *r)
+void ctl_reply_fini(struct ctl_reply *r)
 {
-	free(r->s);
+	line_fini(&r->line);
 	*r = (struct ctl_reply){ 0 };
 }

@@ -95,6 +95,7 @@ static void put_detail(FILE *f, const struct event *e)
 	case EVENT_EXPIRE:
 	case EVENT_LOSE:
 	case EVENT_RESET:
+	case EVENT_UNKNOWN:
 		break;
 	}
 }

@@ -7,7 +7,7 @@
  */
 #include "core/loop/transaction.h"
 
-#include "base/errname.h"
+#include "wire/errname.h"
 #include "base/log.h"
 #include "core/loop/job.h"
 #include "store/sqlite/changed.h"

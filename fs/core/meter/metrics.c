@@ -2,7 +2,7 @@
 /* Counting. See metrics.h. Core layer. */
 #include "core/meter/metrics_impl.h"
 
-#include "base/errname.h"
+#include "wire/errname.h"
 #include "base/io.h"
 
 #include <errno.h>

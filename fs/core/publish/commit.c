@@ -8,7 +8,7 @@
  */
 #include "core/publish/commit.h"
 
-#include "base/errname.h"
+#include "wire/errname.h"
 #include "base/log.h"
 #include "core/access/permission.h"
 #include "core/publish/ahead.h"

@@ -2,7 +2,7 @@
 /* See refuse.h. Core layer. */
 #include "core/publish/refuse.h"
 
-#include "base/errname.h"
+#include "wire/errname.h"
 #include "base/io.h"
 #include "core/access/permission.h"
 #include "core/session/session_impl.h"

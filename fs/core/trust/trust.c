@@ -2,7 +2,7 @@
 /* See trust.h. Core layer. */
 #include "core/trust/trust.h"
 
-#include "base/errname.h"
+#include "wire/errname.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "core/service/core_impl.h"

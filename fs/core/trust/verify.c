@@ -9,7 +9,7 @@
 #include "core/service/core_impl.h"
 #include "core/trust/verify.h"
 
-#include "base/errname.h"
+#include "wire/errname.h"
 #include "base/log.h"
 #include "base/priority.h"
 #include "base/resident.h"

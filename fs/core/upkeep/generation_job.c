@@ -7,7 +7,7 @@
  */
 #include "core/upkeep/generation_job.h"
 
-#include "base/errname.h"
+#include "wire/errname.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "core/service/core_impl.h"

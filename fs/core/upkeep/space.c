@@ -4,7 +4,7 @@
 
 #include "core/service/core_impl.h"
 
-#include "base/errname.h"
+#include "wire/errname.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "base/priority.h"

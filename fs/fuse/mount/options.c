@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/version.h"
+#include "wire/mount_option.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -32,45 +33,6 @@ static const char usage[] =
 	"  ro, noexec, dev, suid, sync, dirsync, noatime, nodiratime, nosymfollow, context=...\n"
 	"                           as for every mount\n";
 
-/* What is passed on; and what only mount(8), fstab and systemd have a use for. */
-static const char *const passed[] = {
-	"allow_other", "allow_root", "ro",	   "rw",	"suid",	       "nosuid",
-	"dev",	       "nodev",	     "exec",	   "noexec",	"sync",	       "async",
-	"dirsync",     "noatime",    "nodiratime", "symfollow", "nosymfollow",
-};
-static const char *const passed_with_value[] = { "context=", "fscontext=", "defcontext=",
-						 "rootcontext=" };
-static const char *const ignored[] = {
-	"default_permissions",
-	"defaults",
-	"auto",
-	"noauto",
-	"user",
-	"nouser",
-	"users",
-	"owner",
-	"group",
-	"nofail",
-	"_netdev",
-	"relatime",
-};
-
-static bool is_in(const char *s, const char *const *list, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(s, list[i]) == 0)
-			return true;
-	return false;
-}
-
-static bool begins_in(const char *s, const char *const *list, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strncmp(s, list[i], strlen(list[i])) == 0)
-			return true;
-	return false;
-}
-
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static int usage_error(const char *what, const char *name)
@@ -80,46 +42,44 @@ static int usage_error(const char *what, const char *name)
 	return EXIT_USAGE;
 }
 
-/* 1 and *out when @opt is `name` or `name=auto|on|off`; 0 when it is another option; -EINVAL. */
-static int parse_choice(const char *opt, const char *name, enum choice *out)
+/* "auto", "on" or "off"; NULL: on. -1: taken. */
+static int parse_choice(const char *opt, enum choice *out)
 {
 	static const char *const words[] = { "auto", "on", "off" };
-	size_t len = strlen(name);
+	const char *value = mount_option_value(opt);
 
-	if (strncmp(opt, name, len) != 0 || (opt[len] && opt[len] != '='))
-		return 0;
-	if (!opt[len]) {
-		*out = CHOICE_ON;
-		return 1;
-	}
+	if (!value)
+		value = words[CHOICE_ON];
 	for (size_t i = 0; i < COUNT(words); i++)
-		if (strcmp(opt + len + 1, words[i]) == 0) {
+		if (strcmp(value, words[i]) == 0) {
 			*out = (enum choice)i;
-			return 1;
+			return -1;
 		}
-	return -EINVAL;
+	return usage_error("auto, on or off is wanted, not", opt);
 }
 
 /* -1: taken. */
 static int parse_mount_option(struct options *o, const char *opt)
 {
-	int found = parse_choice(opt, "passthrough", &o->passthrough);
+	const struct mount_option *row = mount_option_find(opt);
 
-	if (!found)
-		found = parse_choice(opt, "io_uring", &o->io_uring);
-	if (found < 0)
-		return usage_error("auto, on or off is wanted, not", opt);
-	if (found || !*opt || is_in(opt, ignored, COUNT(ignored)) || strncmp(opt, "x-", 2) == 0 ||
-	    strncmp(opt, "comment=", 8) == 0)
-		return -1;
-	if (strcmp(opt, "auto_unmount") == 0)
-		return usage_error("after a crash it would let unfenced writes into the bare "
-				   "directory: no option",
-				   opt);
-	if (!is_in(opt, passed, COUNT(passed)) &&
-	    !begins_in(opt, passed_with_value, COUNT(passed_with_value)))
+	if (!row)
 		return usage_error("no such option:", opt);
-	return fuse_opt_add_opt(&o->mount, opt) < 0 ? EXIT_FAILURE : -1;
+	switch (row->use) {
+	case MOUNT_OWN:
+		return parse_choice(opt, strcmp(row->name, "io_uring") == 0 ? &o->io_uring :
+									      &o->passthrough);
+	case MOUNT_PASSED:
+		return fuse_opt_add_opt(&o->mount, opt) < 0 ? EXIT_FAILURE : -1;
+	case MOUNT_REMOUNT:
+		return usage_error("unmount it, then mount it with other options: no option", opt);
+	case MOUNT_UNSAFE:
+		return usage_error(mount_option_unsafe, opt);
+	case MOUNT_DROPPED:
+	case MOUNT_TIMEOUT: /* who waits for us counts */
+		return -1;
+	}
+	return -1;
 }
 
 static int parse_mount_options(struct options *o, const char *list)

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/dead_mark.h"
+#include "base/mountinfo.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -72,46 +73,6 @@ int stale_resolve(const char *mountpoint, char **out, struct errmsg *err)
 	return 0;
 }
 
-/* mountinfo writes space, tab, newline and backslash as \ooo. */
-static void unescape(char *s)
-{
-	char *to = s;
-
-	for (; *s; s++) {
-		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] && s[3]) {
-			*to++ = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0'));
-			s += 3;
-		} else {
-			*to++ = *s;
-		}
-	}
-	*to = '\0';
-}
-
-/*
- * Mount point, type and source of a line of mountinfo(5), which is cut up for it:
- * 36 35 98:0 /root /point options [optional...] - type source super-options
- */
-static bool parse_mount(char *line, char **point, char **type, char **source)
-{
-	char *rest = line;
-	char *word = line;
-
-	*point = NULL;
-	for (int i = 0; word && strcmp(word, "-") != 0; i++) {
-		word = strsep(&rest, " ");
-		if (i == 4)
-			*point = word;
-	}
-	*type = strsep(&rest, " ");
-	*source = strsep(&rest, " ");
-	if (!*point || !*type || !*source)
-		return false;
-	unescape(*point);
-	unescape(*source);
-	return true;
-}
-
 struct mount_name {
 	char *type, *source; /* owned */
 };
@@ -127,7 +88,7 @@ static void mount_name_fini(struct mount_name *m)
 static int find_mount(const char *mountpoint, struct mount_name *out)
 {
 	auto_free char *line = NULL;
-	char *point, *type, *source;
+	struct mountinfo row;
 	size_t room = 0;
 	ssize_t len;
 	FILE *f = fopen("/proc/self/mountinfo", "re");
@@ -137,11 +98,11 @@ static int find_mount(const char *mountpoint, struct mount_name *out)
 	while ((len = getline(&line, &room, f)) > 0) {
 		if (line[len - 1] == '\n')
 			line[len - 1] = '\0';
-		if (!parse_mount(line, &point, &type, &source) || strcmp(point, mountpoint) != 0)
+		if (!mountinfo_parse(line, &row) || strcmp(row.point, mountpoint) != 0)
 			continue;
 		mount_name_fini(out);
-		out->type = strdup(type);
-		out->source = strdup(source);
+		out->type = strdup(row.type);
+		out->source = strdup(row.source);
 	}
 	fclose(f);
 	return out->type && out->source ? 0 : -ENOENT;

@@ -89,7 +89,7 @@ static int load(struct stmt *st, struct event *e)
 	e->uid = (uint32_t)stmt_get_int(st, 7);
 	e->highest = stmt_get_int(st, 8);
 	e->n = stmt_get_int(st, 11);
-	if (kind < EVENT_COMMIT || kind > EVENT_RESET)
+	if (kind < EVENT_COMMIT || kind > EVENT_KIND_LAST)
 		return -EUCLEAN;
 	e->kind = (enum event_kind)kind;
 	return load_texts(st, e);
@@ -155,15 +155,4 @@ int event_since(struct db *db, int64_t revision, int64_t *out_id, bool *out_miss
 	/* Ids count from 1: a first one above that means that older ones were dropped. */
 	*out_missed = !res && first > 1;
 	return 0;
-}
-
-const char *event_kind_name(enum event_kind kind)
-{
-	static const char *const names[] = {
-		[EVENT_COMMIT] = "commit", [EVENT_REFUSE] = "refuse",	[EVENT_CLAIM] = "claim",
-		[EVENT_GRANT] = "grant",   [EVENT_RELEASE] = "release", [EVENT_EXPIRE] = "expire",
-		[EVENT_LOSE] = "lose",	   [EVENT_RESET] = "reset",
-	};
-
-	return names[kind];
 }

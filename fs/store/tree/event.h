@@ -7,21 +7,11 @@
 #define FENCE_STORE_TREE_EVENT_H
 
 #include "store/fence/refusal.h"
+#include "wire/event_kind.h"
 
 #define EVENT_KEEP 200000
 
 struct db;
-
-enum event_kind {
-	EVENT_COMMIT = 1,
-	EVENT_REFUSE,
-	EVENT_CLAIM,
-	EVENT_GRANT,   /* of a lease */
-	EVENT_RELEASE, /* of a lease, by its holder */
-	EVENT_EXPIRE,  /* of a lease */
-	EVENT_LOSE,    /* a lease was overtaken by a claim */
-	EVENT_RESET,
-};
 
 struct event {
 	int64_t id, at;	  /* set by event_add */
@@ -48,6 +38,5 @@ int event_next(struct db *db, int64_t after, struct event *out);
 int event_since(struct db *db, int64_t revision, int64_t *out_id, bool *out_missed);
 /* Lowest and highest id; 0, 0 when there is none. */
 int event_bounds(struct db *db, int64_t *out_first, int64_t *out_last);
-const char *event_kind_name(enum event_kind kind);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The name somebody probably meant. */
-#ifndef FENCE_TOOLS_PARSE_NEAREST_H
-#define FENCE_TOOLS_PARSE_NEAREST_H
+/* The name somebody probably meant. Layer: base. */
+#ifndef FENCE_BASE_NEAREST_H
+#define FENCE_BASE_NEAREST_H
 
 struct nearest {
 	const char *wanted; /* borrowed */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of errno values. The table is glibc's; Linux numbers its errors below 4096. Layer: base.
+ * Names of errno values. The table is glibc's; Linux numbers its errors below 4096. Layer: wire.
  */
-#include "base/errname.h"
+#include "wire/errname.h"
 
 #include <string.h>
 

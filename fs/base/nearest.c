@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Edit distance with transpositions of neighbours (optimal string alignment) over short names. */
-#include "parse/nearest.h"
+/*
+ * Edit distance with transpositions of neighbours (optimal string alignment) over short names.
+ * Layer: base.
+ */
+#include "base/nearest.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* errno <-> its symbolic name ("ESTALE"), as the control protocol writes it. */
-#ifndef FENCE_BASE_ERRNAME_H
-#define FENCE_BASE_ERRNAME_H
+/* errno <-> its symbolic name ("ESTALE"), as the control protocol writes it. Layer: wire. */
+#ifndef FENCE_WIRE_ERRNAME_H
+#define FENCE_WIRE_ERRNAME_H
 
 /* @err positive or negative. Never NULL; an unknown number gives "EIO". */
 const char *errname(int err);
