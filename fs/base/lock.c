@@ -12,7 +12,9 @@
 #include <time.h>
 
 #ifndef NDEBUG
+_Static_assert(LOCK_RANKS <= 32, "a bit for each in the masks");
 static _Thread_local unsigned int held;
+static _Thread_local unsigned int written; /* of held: rwlocks taken for writing */
 
 static void fail(const char *what, enum lock_rank rank)
 {
@@ -33,12 +35,25 @@ static void note_drop(enum lock_rank rank)
 	if (!(held & 1U << rank))
 		fail("dropping", rank);
 	held &= ~(1U << rank);
+	written &= held;
 }
 
 static void note_held(enum lock_rank rank)
 {
 	if (!(held & 1U << rank))
 		fail("needing", rank);
+}
+
+static void note_written(enum lock_rank rank)
+{
+	written |= 1U << rank;
+}
+
+static void note_is_written(enum lock_rank rank)
+{
+	note_held(rank);
+	if (!(written & 1U << rank))
+		fail("needing for writing", rank);
 }
 #else
 static void note_take(enum lock_rank rank)
@@ -52,6 +67,16 @@ static void note_drop(enum lock_rank rank)
 }
 
 static void note_held(enum lock_rank rank)
+{
+	(void)rank;
+}
+
+static void note_written(enum lock_rank rank)
+{
+	(void)rank;
+}
+
+static void note_is_written(enum lock_rank rank)
 {
 	(void)rank;
 }
@@ -150,6 +175,7 @@ void rwlock_read(struct rwlock *l)
 void rwlock_write(struct rwlock *l)
 {
 	note_take(l->rank);
+	note_written(l->rank);
 	must(pthread_rwlock_wrlock(&l->rw));
 }
 
@@ -157,4 +183,14 @@ void rwlock_drop(struct rwlock *l)
 {
 	note_drop(l->rank);
 	must(pthread_rwlock_unlock(&l->rw));
+}
+
+void rwlock_assert_held(const struct rwlock *l)
+{
+	note_held(l->rank);
+}
+
+void rwlock_assert_written(const struct rwlock *l)
+{
+	note_is_written(l->rank);
 }

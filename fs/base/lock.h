@@ -1,42 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ranked locks, and the table of all locks of the daemon.
- *
- * A thread may take a lock only if its rank is greater than that of every lock it holds (debug
- * builds assert it with a thread-local mask, one bit a rank; two locks of one rank are never held
- * together). Rank, what it guards, and what may not happen while it is held:
- *
- * LOCK_CTL       one conversation: its buffers, its parked requests
- *                no fuse reply, SQLite, file I/O
- * LOCK_SESSIONS  the table of sessions, claims against them, flags of overtaking
- *                no fuse reply, SQLite, file I/O
- * LOCK_SESSION   one session: overlay, state (rwlock)
- *                no fuse reply, notification
- * LOCK_INODES    the kernel-facing inode table
- *                nothing but table work
- * LOCK_QUEUE     queues of committer, sealers, notifier
- *                nothing but list work
- * LOCK_READERS   the pool of read-only connections
- *                nothing but list work, and reading what an idle one has counted
- * LOCK_PINS      the table of content that gc leaves alone
- *                nothing but table work
- * LOCK_LOG       nothing yet
+ * Locks that know their rank: lock_rank.h has the table, and the rule. Layer: base.
  */
 #ifndef FENCE_BASE_LOCK_H
 #define FENCE_BASE_LOCK_H
 
-#include <pthread.h>
+#include "base/lock_rank.h"
 
-enum lock_rank {
-	LOCK_CTL,
-	LOCK_SESSIONS,
-	LOCK_SESSION,
-	LOCK_INODES,
-	LOCK_QUEUE,
-	LOCK_READERS,
-	LOCK_PINS,
-	LOCK_LOG,
-};
+#include <pthread.h>
 
 struct lock {
 	pthread_mutex_t mutex;
@@ -67,5 +38,8 @@ void rwlock_fini(struct rwlock *l);
 void rwlock_read(struct rwlock *l);
 void rwlock_write(struct rwlock *l);
 void rwlock_drop(struct rwlock *l);
+/* As lock_assert_held(): for reading or writing; for writing. */
+void rwlock_assert_held(const struct rwlock *l);
+void rwlock_assert_written(const struct rwlock *l);
 
 #endif

@@ -109,7 +109,7 @@ int housekeeper_start(struct core *c)
 		return -ENOMEM;
 	h->c = c;
 	h->generation.due = io_boot_ns() + INT64_C(60000000000); /* it has just been raised */
-	lock_init(&h->lock, LOCK_QUEUE);
+	lock_init(&h->lock, LOCK_HOUSEKEEPER);
 	lock_cond_init(&h->wake);
 	err = pthread_create(&h->thread, NULL, housekeeper_main, h);
 	if (err)

@@ -77,6 +77,28 @@ static void not_held(void)
 	lock_assert_held(&low);
 }
 
+static void not_held_rw(void)
+{
+	rwlock_assert_held(&middle);
+}
+
+static void read_only(void)
+{
+	rwlock_read(&middle);
+	rwlock_assert_held(&middle);
+	rwlock_assert_written(&middle);
+}
+
+static void written_before(void)
+{
+	rwlock_write(&middle);
+	rwlock_assert_held(&middle);
+	rwlock_assert_written(&middle);
+	rwlock_drop(&middle);
+	rwlock_read(&middle);
+	rwlock_assert_written(&middle);
+}
+
 static void drop_unheld(void)
 {
 	rwlock_drop(&middle);
@@ -86,8 +108,8 @@ static void checks_ranks(void **state)
 {
 	(void)state;
 	lock_init(&low, LOCK_CTL);
-	lock_init(&same, LOCK_CTL);
-	lock_init(&high, LOCK_QUEUE);
+	lock_init(&same, LOCK_CTL); /* as two conversations have it */
+	lock_init(&high, LOCK_PINS);
 	rwlock_init(&middle, LOCK_SESSION);
 	assert_int_equal(fate(in_order), 0);
 #ifndef NDEBUG
@@ -95,12 +117,18 @@ static void checks_ranks(void **state)
 	assert_int_equal(fate(out_of_order_rw), SIGABRT);
 	assert_int_equal(fate(two_of_one_rank), SIGABRT);
 	assert_int_equal(fate(not_held), SIGABRT);
+	assert_int_equal(fate(not_held_rw), SIGABRT);
+	assert_int_equal(fate(read_only), SIGABRT);
+	assert_int_equal(fate(written_before), SIGABRT);
 	assert_int_equal(fate(drop_unheld), SIGABRT);
 #else
 	(void)out_of_order;
 	(void)out_of_order_rw;
 	(void)two_of_one_rank;
 	(void)not_held;
+	(void)not_held_rw;
+	(void)read_only;
+	(void)written_before;
 	(void)drop_unheld;
 #endif
 	lock_fini(&low);
@@ -116,7 +144,7 @@ static void waits_until(void **state)
 	struct lock l;
 
 	(void)state;
-	lock_init(&l, LOCK_QUEUE);
+	lock_init(&l, LOCK_PINS);
 	lock_cond_init(&cond);
 	lock_take(&l);
 	clock_gettime(CLOCK_MONOTONIC, &now);

@@ -55,7 +55,7 @@ int event_hub_init(struct core *c)
 	if (!c->events)
 		return -ENOMEM;
 	c->events->c = c;
-	lock_init(&c->events->lock, LOCK_SESSIONS);
+	lock_init(&c->events->lock, LOCK_EVENTS);
 	return 0;
 }
 

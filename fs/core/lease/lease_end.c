@@ -88,6 +88,7 @@ int lease_write_ends_locked(struct core *c, struct ended *list, lease_done_fn do
 	struct ending *m;
 	int err;
 
+	lock_assert_held(&c->leases->lock);
 	if (!list)
 		return 0;
 	count_ends(c, list);
@@ -120,6 +121,7 @@ static int match_locked(struct lease_table *t, const char *path, int64_t token, 
 {
 	struct lease *l = lease_find_locked(t, path);
 
+	lock_assert_held(&t->lock);
 	if (!l || l->token != token || l->expires <= io_boot_ns())
 		return -ETIME;
 	if (strcmp(l->owner, owner) != 0)
@@ -232,6 +234,7 @@ static int release_locked(struct lease_table *t, const char *path, int64_t token
 	struct lease *l;
 	int err;
 
+	lock_assert_held(&t->lock);
 	if (force) {
 		l = lease_find_locked(t, path);
 		err = l ? 0 : -ENOENT;

@@ -46,6 +46,7 @@ struct lease *lease_find_locked(struct lease_table *t, const char *path)
 {
 	struct lease key = { .path = (char *)(uintptr_t)path };
 
+	lock_assert_held(&t->lock);
 	return RB_FIND(lease_tree, &t->live, &key);
 }
 
@@ -88,22 +89,26 @@ struct lease *lease_conflict_locked(struct lease_table *t, const char *path)
 {
 	struct lease *l = find_covering(t, path);
 
+	lock_assert_held(&t->lock);
 	return l ? l : find_beneath(t, path);
 }
 
 struct lease *lease_first_locked(struct lease_table *t)
 {
+	lock_assert_held(&t->lock);
 	return RB_MIN(lease_tree, &t->live);
 }
 
 struct lease *lease_after_locked(struct lease_table *t, struct lease *l)
 {
+	lock_assert_held(&t->lock);
 	(void)t;
 	return RB_NEXT(lease_tree, &t->live, l);
 }
 
 int lease_insert_locked(struct lease_table *t, struct lease *l)
 {
+	lock_assert_held(&t->lock);
 	if (RB_INSERT(lease_tree, &t->live, l))
 		return -EEXIST;
 	t->n_live++;
@@ -112,6 +117,7 @@ int lease_insert_locked(struct lease_table *t, struct lease *l)
 
 void lease_remove_locked(struct lease_table *t, struct lease *l)
 {
+	lock_assert_held(&t->lock);
 	RB_REMOVE(lease_tree, &t->live, l);
 	t->n_live--;
 }
@@ -121,6 +127,7 @@ int lease_end_locked(struct lease_table *t, struct lease *l, enum event_kind why
 {
 	struct ended *e = calloc(1, sizeof(*e));
 
+	lock_assert_held(&t->lock);
 	if (!e)
 		return -ENOMEM;
 	lease_remove_locked(t, l);
@@ -139,6 +146,7 @@ void lease_collect_expired_locked(struct lease_table *t, struct ended **list)
 	int64_t now = io_boot_ns();
 	struct lease *l, *next;
 
+	lock_assert_held(&t->lock);
 	for (l = RB_MIN(lease_tree, &t->live); l; l = next) {
 		next = RB_NEXT(lease_tree, &t->live, l);
 		if (l->expires <= now && lease_end_locked(t, l, EVENT_EXPIRE, list) < 0)
@@ -151,6 +159,7 @@ static int load_one(void *arg, const struct lease_row *row)
 {
 	struct lease_table *t = arg;
 	struct lease *l = calloc(1, sizeof(*l));
+	int err;
 
 	if (!l)
 		return -ENOMEM;
@@ -160,7 +169,10 @@ static int load_one(void *arg, const struct lease_row *row)
 	l->ttl = row->ttl;
 	l->uid = UINT32_MAX;
 	l->expires = io_boot_ns() + row->ttl;
-	if (!l->path || !l->owner || lease_insert_locked(t, l) < 0) {
+	lock_take(&t->lock);
+	err = l->path && l->owner ? lease_insert_locked(t, l) : -ENOMEM;
+	lock_drop(&t->lock);
+	if (err < 0) {
 		lease_free(l);
 		return -ENOMEM;
 	}
@@ -176,7 +188,7 @@ int lease_table_init(struct core *c)
 	if (!t)
 		return -ENOMEM;
 	c->leases = t;
-	lock_init(&t->lock, LOCK_SESSIONS);
+	lock_init(&t->lock, LOCK_LEASES);
 	RB_INIT(&t->live);
 	t->last = &t->first;
 	err = store_reader_get(c->store, &db);
@@ -192,10 +204,12 @@ void lease_table_fini(struct core *c)
 	struct lease_table *t = c->leases;
 	struct lease *l;
 
+	lock_take(&t->lock);
 	while ((l = RB_ROOT(&t->live))) {
 		lease_remove_locked(t, l);
 		lease_free(l);
 	}
+	lock_drop(&t->lock);
 	lock_fini(&t->lock);
 	free(t);
 }

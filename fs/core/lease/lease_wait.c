@@ -26,6 +26,7 @@ static void unlink_locked(struct lease_table *t, struct waiter *w)
 {
 	struct waiter **at = &t->first;
 
+	lock_assert_held(&t->lock);
 	while (*at != w)
 		at = &(*at)->next;
 	*at = w->next;
@@ -148,6 +149,7 @@ static const struct job_ops grant_job = {
 
 static bool may_grant_locked(struct lease_table *t, const struct waiter *w)
 {
+	lock_assert_held(&t->lock);
 	if (lease_conflict_locked(t, w->path))
 		return false;
 	for (const struct waiter *before = t->first; before != w; before = before->next)
@@ -286,6 +288,7 @@ void lease_cancel_all(struct core *c)
 static bool end_conversation_locked(struct lease_table *t, const struct ctl *ctl,
 				    struct ended **list)
 {
+	lock_assert_held(&t->lock);
 	for (struct lease *l = lease_first_locked(t); l; l = lease_after_locked(t, l)) {
 		if (l->ctl != ctl)
 			continue;

@@ -7,7 +7,7 @@
 void busy_init(struct busy *b)
 {
 	*b = (struct busy){ .count = 0 };
-	lock_init(&b->lock, LOCK_QUEUE);
+	lock_init(&b->lock, LOCK_BUSY);
 	lock_cond_init(&b->none);
 }
 

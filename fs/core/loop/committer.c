@@ -151,7 +151,7 @@ int committer_start(struct committer *m, struct store *store, struct notifier *n
 	m->store = store;
 	m->notifier = n;
 	m->metrics = metrics;
-	lock_init(&m->lock, LOCK_QUEUE);
+	lock_init(&m->lock, LOCK_COMMITTER);
 	lock_cond_init(&m->wake);
 	m->tail = &m->head;
 	return -pthread_create(&m->thread, NULL, committer_main, m);

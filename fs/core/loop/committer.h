@@ -21,9 +21,9 @@ struct committer {
 	struct store *store;	   /* borrowed, as are: */
 	struct notifier *notifier; /* which gets what is durable */
 	struct metrics *metrics;
-	struct lock lock;
+	struct lock lock; /* guards the queue and stop */
 	pthread_cond_t wake;
-	struct job *head, **tail; /* guarded by lock */
+	struct job *head, **tail;
 	bool stop;
 	pthread_t thread;
 	atomic_uint_fast64_t submitted; /* jobs, ever */

@@ -66,7 +66,7 @@ int notifier_start(struct notifier *n, void (*effects)(void *arg, const struct c
 {
 	n->effects = effects;
 	n->arg = arg;
-	lock_init(&n->lock, LOCK_QUEUE);
+	lock_init(&n->lock, LOCK_NOTIFIER);
 	lock_cond_init(&n->wake);
 	n->tail = &n->head;
 	return -pthread_create(&n->thread, NULL, notifier_main, n);

@@ -21,7 +21,7 @@ struct notifier {
 	/* All that follows from what a transaction changed: it returns when that is so. */
 	void (*effects)(void *arg, const struct changed *rows);
 	void *arg;
-	struct lock lock;
+	struct lock lock; /* guards the queue and stop */
 	pthread_cond_t wake;
 	struct batch *head, **tail;
 	bool stop;

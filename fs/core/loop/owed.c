@@ -11,7 +11,7 @@
 
 void owed_init(struct owed *o)
 {
-	lock_init(&o->lock, LOCK_QUEUE);
+	lock_init(&o->lock, LOCK_OWED);
 	lock_cond_init(&o->none);
 	o->conversations = 0;
 	o->is_cut_off = false;

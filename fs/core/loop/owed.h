@@ -10,9 +10,9 @@
 struct core;
 
 struct owed {
-	struct lock lock;
+	struct lock lock; /* guards: */
 	pthread_cond_t none;
-	int conversations; /* with something to read; guarded by lock, as is: */
+	int conversations; /* with something to read */
 	bool is_cut_off;   /* they cannot read it any more */
 };
 

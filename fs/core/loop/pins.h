@@ -24,7 +24,7 @@ struct core;
 struct db;
 
 struct pins {
-	struct lock lock; /* LOCK_PINS; guards: */
+	struct lock lock; /* guards: */
 	struct blob_set set;
 };
 

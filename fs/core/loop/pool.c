@@ -34,7 +34,7 @@ static void *pool_main(void *arg)
 
 int pool_start(struct pool *p)
 {
-	lock_init(&p->lock, LOCK_QUEUE);
+	lock_init(&p->lock, LOCK_POOL);
 	lock_cond_init(&p->wake);
 	p->tail = &p->head;
 	while (p->running < POOL_THREADS) {

@@ -19,7 +19,7 @@ struct work {
 };
 
 struct pool {
-	struct lock lock;
+	struct lock lock; /* guards all below but the threads */
 	pthread_cond_t wake;
 	struct work *head, **tail;
 	bool stop;

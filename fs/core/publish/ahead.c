@@ -52,7 +52,7 @@ static int record_part(struct core *c, struct sealed *from, size_t n)
 		if (err < 0)
 			return err;
 	}
-	lock_init(&a.lock, LOCK_QUEUE);
+	lock_init(&a.lock, LOCK_STEP);
 	lock_cond_init(&a.cond);
 	committer_submit(&c->committer, &a.job);
 	lock_take(&a.lock);

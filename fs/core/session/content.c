@@ -189,6 +189,7 @@ static int open_write_locked(struct change_scope *t, int64_t id, int flags, uint
 	struct snode *n;
 	int err = change_node(t, ENTRY_FILE, id, &n);
 
+	rwlock_assert_written(&t->s->lock);
 	if (err < 0)
 		return err;
 	if (n->content != SNODE_STAGED)

@@ -142,6 +142,7 @@ static int install_locked(struct change_scope *t, struct copyup *c)
 	struct snode *n;
 	int err = examine(t, &now);
 
+	rwlock_assert_written(&t->s->lock);
 	if (err)
 		return err < 0 ? err : -ESTALE;
 	n = overlay_node(&t->s->overlay, ENTRY_FILE, c->id);

@@ -120,6 +120,7 @@ static int setattr_locked(struct change_scope *t, enum entry_kind kind, int64_t 
 	struct snode *n;
 	int err = change_node(t, kind, id, &n);
 
+	rwlock_assert_written(&t->s->lock);
 	if (!err && (ch->set & NODE_SIZE))
 		err = set_size(t->s, n, ch->size);
 	if (err < 0)
@@ -207,6 +208,7 @@ static int setxattr_locked(struct change_scope *t, enum entry_kind kind, int64_t
 	int err = check_xattr(t, kind, id, x->name, flags);
 	bool exists;
 
+	rwlock_assert_written(&t->s->lock);
 	if (!err)
 		err = xattr_node(t, kind, id, &n);
 	if (err < 0)
@@ -241,6 +243,7 @@ static int removexattr_locked(struct change_scope *t, enum entry_kind kind, int6
 	int err = check_xattr(t, kind, id, name, XATTR_REPLACE);
 	int i;
 
+	rwlock_assert_written(&t->s->lock);
 	if (!err)
 		err = xattr_node(t, kind, id, &n);
 	if (err < 0)

@@ -127,6 +127,7 @@ static int make_locked(struct change_scope *t, int64_t dir, const char *name, co
 	struct snode *n;
 	int err = free_name(t, dir, name, &at);
 
+	rwlock_assert_written(&t->s->lock);
 	if (err < 0)
 		return err;
 	n = overlay_node_add(&t->s->overlay, f->kind, 0);
@@ -236,6 +237,7 @@ static int remove_locked(struct change_scope *t, int64_t dir, const char *name, 
 	enum entry_kind kind;
 	int err = session_may_change(t->s, t->db, t->rev, dir, name);
 
+	rwlock_assert_written(&t->s->lock);
 	if (!err)
 		err = session_at(t->s, t->db, t->rev, dir, name, &n, &e, &at);
 	if (err < 0)

@@ -166,6 +166,7 @@ static int rename_locked(struct change_scope *t, struct end *from, struct end *t
 {
 	int err = end_find(t, from);
 
+	rwlock_assert_written(&t->s->lock);
 	if (!err)
 		err = end_find(t, to);
 	if (err < 0)

@@ -133,6 +133,7 @@ static int getattr_locked(struct session *s, struct db *db, int64_t rev, enum en
 	struct entry e;
 	int err = -ESTALE;
 
+	rwlock_assert_held(&s->lock);
 	if (n && (kind != ENTRY_DIR || n->link || n->changed)) {
 		session_node_attr(s, n, out);
 		return 0;
@@ -249,6 +250,7 @@ int session_list_locked(struct session *s, struct db *db, int64_t rev, int64_t d
 	bool more = true;
 	int n = 0;
 
+	rwlock_assert_held(&s->lock);
 	if (!m.rows)
 		return -ENOMEM;
 	strcpy(from, after);

@@ -51,7 +51,7 @@ int gc_service_init(struct core *c)
 	c->gc = calloc(1, sizeof(*c->gc));
 	if (!c->gc)
 		return -ENOMEM;
-	lock_init(&c->gc->lock, LOCK_QUEUE);
+	lock_init(&c->gc->lock, LOCK_GC);
 	return 0;
 }
 
@@ -115,7 +115,7 @@ static int env_write(void *arg, gc_write_fn fn, void *fn_arg)
 			      .arg = fn_arg };
 	int64_t begin = io_boot_ns();
 
-	lock_init(&s.lock, LOCK_QUEUE);
+	lock_init(&s.lock, LOCK_STEP);
 	lock_cond_init(&s.cond);
 	committer_submit(&t->c->committer, &s.job);
 	lock_take(&s.lock);

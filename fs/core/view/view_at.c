@@ -141,7 +141,7 @@ int snapshot_list_init(struct core *c)
 	c->snapshots = calloc(1, sizeof(*c->snapshots));
 	if (!c->snapshots)
 		return -ENOMEM;
-	lock_init(&c->snapshots->lock, LOCK_SESSIONS);
+	lock_init(&c->snapshots->lock, LOCK_SNAPSHOTS);
 	return 0;
 }
 

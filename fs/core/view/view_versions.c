@@ -30,7 +30,7 @@ struct vpath {
 
 struct versions {
 	struct view view; /* first */
-	struct lock lock; /* guards all below; rank LOCK_SESSIONS */
+	struct lock lock; /* guards all below */
 	struct vpath *paths, *ids;
 	int64_t next_id;
 	unsigned int n;
@@ -45,6 +45,7 @@ static void drop_idle_locked(struct versions *vs)
 {
 	struct vpath *p, *next;
 
+	lock_assert_held(&vs->lock);
 	HASH_ITER(by_path, vs->paths, p, next) {
 		if (p->refs)
 			continue;
@@ -60,6 +61,7 @@ static int64_t intern_locked(struct versions *vs, const char *path)
 	size_t len = strlen(path);
 	struct vpath *p;
 
+	lock_assert_held(&vs->lock);
 	HASH_FIND(by_path, vs->paths, path, len, p);
 	if (p)
 		return p->id;
@@ -403,7 +405,7 @@ int versions_init(struct core *c)
 		return -ENOMEM;
 	view_init(&vs->view, c, &versions_ops, false);
 	vs->view.uncached = true;
-	lock_init(&vs->lock, LOCK_SESSIONS);
+	lock_init(&vs->lock, LOCK_VERSIONS);
 	vs->next_id = STORE_ROOT_DIR;
 	c->versions = vs;
 	return 0;
@@ -414,9 +416,11 @@ void versions_fini(struct core *c)
 	struct versions *vs = c->versions;
 	struct vpath *p, *next;
 
+	lock_take(&vs->lock);
 	HASH_ITER(by_id, vs->ids, p, next)
 		p->refs = 0;
 	drop_idle_locked(vs);
+	lock_drop(&vs->lock);
 	lock_fini(&vs->lock);
 	free(vs);
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 struct handle_list {
-	struct lock lock; /* LOCK_INODES: guards the links and the count */
+	struct lock lock; /* guards the links and the count */
 	struct handle *first;
 	size_t n;
 };
@@ -21,7 +21,7 @@ int handle_list_new(struct handle_list **out)
 
 	if (!l)
 		return -ENOMEM;
-	lock_init(&l->lock, LOCK_INODES);
+	lock_init(&l->lock, LOCK_HANDLES);
 	*out = l;
 	return 0;
 }

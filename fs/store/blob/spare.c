@@ -20,7 +20,7 @@
 #define SPARES_MAX 65536
 
 struct spares {
-	struct lock lock;    /* LOCK_READERS; guards: */
+	struct lock lock;    /* guards: */
 	struct blob_id *ids; /* owned; room for SPARES_MAX, untouched memory costs nothing */
 	size_t n;
 };
@@ -36,7 +36,7 @@ int spares_new(struct spares **out)
 		free(sp);
 		return -ENOMEM;
 	}
-	lock_init(&sp->lock, LOCK_READERS);
+	lock_init(&sp->lock, LOCK_SPARES);
 	*out = sp;
 	return 0;
 }

@@ -84,7 +84,7 @@ static const struct job_ops test_ops = { .apply = test_apply,
 static void loop_start(struct loop *l, struct scratch *s)
 {
 	memset(l, 0, sizeof(*l));
-	lock_init(&l->lock, LOCK_QUEUE);
+	lock_init(&l->lock, LOCK_STEP);
 	sem_init(&l->told, 0, 0);
 	sem_init(&l->go_on, 0, 0);
 	metrics_init(&l->metrics);
