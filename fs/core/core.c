@@ -22,8 +22,9 @@
 #include "core/upkeep/gc_service.h"
 #include "core/upkeep/space.h"
 #include "core/view/snapshot_impl.h"
-#include "store/tree/record.h"
+#include "store/tree/revision.h"
 #include "store/store.h"
+#include "store/store_lock.h"
 
 #include <errno.h>
 #include <stdlib.h>

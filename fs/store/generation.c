@@ -3,7 +3,7 @@
 #include "store/generation.h"
 #include "store/blob/blob.h"
 #include "store/sqlite/db.h"
-#include "store/tree/record.h"
+#include "store/sqlite/setting.h"
 #include "store/store.h"
 #include "store/sqlite/txn.h"
 
@@ -116,10 +116,7 @@ int generation_advance(struct store *s, struct db *db, int64_t *out, bool *out_r
 
 int generation_accept(struct db *db)
 {
-	auto_stmt struct stmt *st = NULL;
-	int err = db_stmt(db, "DELETE FROM setting WHERE name = '" RESTORED "'", &st);
-
-	return err ? err : stmt_run(st);
+	return setting_drop(db, RESTORED);
 }
 
 /*

@@ -6,10 +6,12 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/uuid.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,24 +54,24 @@ int layout_check_fs(int fd, const char *path, struct errmsg *err)
 }
 
 /* "fencefs VERSION UUID\n" */
-static int parse_format(const char *line, int *version, struct store_uuid *out)
+static int parse_format(const char *line, int *version, struct uuid *out)
 {
 	static const char shape[] = "hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh";
 	char end = 0;
 
 	if (sscanf(line, "fencefs %9d %36[0-9a-f-]%c", version, out->s, &end) != 3 || end != '\n')
 		return *version > LAYOUT_VERSION ? 0 : -EMEDIUMTYPE;
-	for (size_t i = 0; i < STORE_UUID_LEN; i++) {
+	for (size_t i = 0; i < UUID_LEN; i++) {
 		if ((out->s[i] == '-') != (shape[i] == '-'))
 			return -EMEDIUMTYPE;
 	}
 	return 0;
 }
 
-int layout_read_format(int root, const char *path, struct store_uuid *out, struct errmsg *err)
+int layout_read_format(int root, const char *path, struct uuid *out, struct errmsg *err)
 {
 	auto_fd int fd = io_open_beneath(root, LAYOUT_FORMAT, O_RDONLY, 0);
-	struct store_uuid uuid = { "" };
+	struct uuid uuid = { "" };
 	char line[128] = "";
 	int version = 0;
 	ssize_t n;

@@ -4,7 +4,7 @@
 #define FENCE_STORE_LAYOUT_H
 
 #include "base/errmsg.h"
-#include "store/store.h"
+#include "base/uuid.h"
 
 #include <linux/limits.h>
 
@@ -14,11 +14,8 @@
 #define LAYOUT_DB	  "meta.db"
 #define LAYOUT_BLOBS	  "blobs"
 #define LAYOUT_STAGING	  "staging"
+#define LAYOUT_LOST_FOUND "lost+found" /* what a repair has set aside */
 #define LAYOUT_VERSION	  1
-
-struct store_uuid {
-	char s[STORE_UUID_LEN + 1];
-};
 
 /*
  * -EOPNOTSUPP: @fd lies on a network or cluster file system, where SQLite's WAL and this layer's
@@ -26,7 +23,7 @@ struct store_uuid {
  */
 int layout_check_fs(int fd, const char *path, struct errmsg *err);
 /* Reads and checks STORE/format. -EMEDIUMTYPE, -EPROTONOSUPPORT. */
-int layout_read_format(int root, const char *path, struct store_uuid *out, struct errmsg *err);
+int layout_read_format(int root, const char *path, struct uuid *out, struct errmsg *err);
 /*
  * 1: everything in @root is what an interrupted store_create() leaves behind.  0: there is
  * something else, or nothing.

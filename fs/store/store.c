@@ -10,7 +10,7 @@
 #include "store/sqlite/db.h"
 #include "store/generation.h"
 #include "store/layout.h"
-#include "store/tree/record.h"
+#include "store/tree/session_row.h"
 #include "store/sqlite/schema.h"
 #include "store/blob/spare.h"
 #include "store/store_lock.h"
@@ -21,6 +21,7 @@
 #include "base/io.h"
 #include "base/lock.h"
 #include "base/log.h"
+#include "base/uuid.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +34,7 @@
 
 struct store {
 	char *path; /* owned; as given */
-	struct store_uuid uuid;
+	struct uuid uuid;
 	char db_path[PATH_MAX];
 	int root, blobs, staging, lock; /* owned; -1: none */
 	struct db *writer;		/* owned; NULL with STORE_READ */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A store directory: create, open (one process at a time), its connections.
+ * A store directory: open (one process at a time), its connections.
  *
  * Exactly one connection writes and checkpoints (store_writer); all others are query_only and never
  * checkpoint (SQLite before 3.51.3 can lose committed pages when two connections checkpoint at
@@ -17,20 +17,9 @@
 #include <stdint.h>
 #include <sys/statvfs.h>
 
-#define STORE_ROOT_DIR INT64_C(1) /* directory id of the root; its own entry is (dir 0, name "") */
-#define STORE_UUID_LEN 36
-
 struct db;
 struct spares;
 struct store;
-
-/*
- * Make a new store at @path (the directory may exist if it is empty): layout of design section 5,
- * all of it fsynced. Its root directory belongs to the calling user with mode 0755.
- * -EEXIST: already a store.  -ENOTEMPTY: a directory with other things in it.  -EOPNOTSUPP: on a
- * network file system.
- */
-int store_create(const char *path, struct errmsg *err);
 
 enum store_mode {
 	STORE_SERVE, /* takes the lock, empties staging/, ends sessions a crash left open */
@@ -49,12 +38,6 @@ int store_open(const char *path, enum store_mode mode, const char *mountpoint, s
 	       struct errmsg *err);
 /* Checkpoints (if ours to do), closes, releases the lock. */
 void store_close(struct store *s);
-
-/*
- * Who holds @path's lock: *out_pid 0 when nobody does. mountpoint: at least 4097 bytes, "" if
- * unknown.
- */
-int store_holder(const char *path, int *out_pid, char *mountpoint);
 
 const char *store_uuid(const struct store *s);
 const char *store_path(const struct store *s); /* as given to store_open */

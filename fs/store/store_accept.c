@@ -4,8 +4,8 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/uuid.h"
 #include "store/sqlite/db.h"
-#include "store/fsck/fsck_repair.h"
 #include "store/layout.h"
 #include "store/store_lock.h"
 
@@ -19,9 +19,9 @@
 
 static int open_lost_found(int root)
 {
-	if (mkdirat(root, FSCK_LOST_FOUND, 0700) < 0 && errno != EEXIST)
+	if (mkdirat(root, LAYOUT_LOST_FOUND, 0700) < 0 && errno != EEXIST)
 		return -errno;
-	return io_open_beneath(root, FSCK_LOST_FOUND, O_RDONLY | O_DIRECTORY, 0);
+	return io_open_beneath(root, LAYOUT_LOST_FOUND, O_RDONLY | O_DIRECTORY, 0);
 }
 
 /* @name may be missing: a WAL is. */
@@ -85,7 +85,7 @@ int store_accept_pages(const char *path, struct store_accepted *out, struct errm
 	auto_fd int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), lock = -1;
 	struct store_accepted done = { 0 };
 	char db_path[PATH_MAX];
-	struct store_uuid uuid;
+	struct uuid uuid;
 	int res;
 
 	if (root < 0)
@@ -101,7 +101,7 @@ int store_accept_pages(const char *path, struct store_accepted *out, struct errm
 	res = keep_copy(root, done.copy);
 	if (res)
 		return errmsg_set(err, res, "cannot keep a copy of %s in %s/%s: %s", db_path, path,
-				  FSCK_LOST_FOUND, strerror(-res));
+				  LAYOUT_LOST_FOUND, strerror(-res));
 	res = db_accept_pages(db_path, &done.pages, err);
 	if (!res && !done.pages)
 		forget_copy(root, done.copy);

@@ -6,35 +6,22 @@
  * has only the rest is recognised as the remains of an interrupted attempt.
  */
 #include "store/store_create.h"
+#include "store/layout.h"
 #include "store/sqlite/db.h"
 #include "store/sqlite/schema.h"
+#include "store/sqlite/txn.h"
+#include "store/tree/tree_create.h"
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/uuid.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-int store_uuid_new(struct store_uuid *out)
-{
-	uint8_t b[16];
-
-	if (getrandom(b, sizeof(b), 0) != (ssize_t)sizeof(b))
-		return -EIO;
-	b[6] = (uint8_t)((b[6] & 0x0f) | 0x40); /* version 4: random */
-	b[8] = (uint8_t)((b[8] & 0x3f) | 0x80);
-	snprintf(out->s, sizeof(out->s),
-		 "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
-		 b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
-		 b[15]);
-	return 0;
-}
 
 /* The directory itself, made or found empty. */
 static int open_root(const char *path, int *out, struct errmsg *err)
@@ -115,6 +102,22 @@ static int make_blobs(int root, const char *uuid)
 	return err ? err : io_fsync(blobs);
 }
 
+static int fill_db(struct db *db, const char *uuid)
+{
+	int err = txn_begin(db);
+
+	if (err)
+		return err;
+	err = schema_create(db, uuid);
+	if (!err)
+		err = tree_create(db, geteuid(), getegid(), io_now_ns());
+	if (err) {
+		txn_rollback(db);
+		return err;
+	}
+	return txn_commit(db);
+}
+
 static int make_db(int root, const char *path, const char *uuid, struct errmsg *err)
 {
 	char db_path[PATH_MAX];
@@ -132,7 +135,7 @@ static int make_db(int root, const char *path, const char *uuid, struct errmsg *
 		res = db_open(db_path, DB_CREATE, &db, err);
 	if (res)
 		return res;
-	res = schema_create(db, uuid, geteuid(), getegid(), io_now_ns());
+	res = fill_db(db, uuid);
 	if (!res)
 		res = db_checkpoint(db, true);
 	db_close(db);
@@ -192,7 +195,7 @@ static int make_all(int root, const char *path, const char *uuid, struct errmsg 
 int store_create(const char *path, struct errmsg *err)
 {
 	auto_fd int root = -1;
-	struct store_uuid uuid;
+	struct uuid uuid;
 	struct errmsg detail = { "" };
 	int res = open_root(path, &root, err);
 
@@ -200,7 +203,7 @@ int store_create(const char *path, struct errmsg *err)
 		res = layout_check_fs(root, path, err);
 	if (res)
 		return res;
-	res = store_uuid_new(&uuid);
+	res = uuid_new(&uuid);
 	if (!res)
 		res = make_all(root, path, uuid.s, &detail);
 	if (res)

@@ -13,4 +13,10 @@
 int store_lock_take(int root, const char *path, const char *mountpoint, int *out_fd,
 		    struct errmsg *err);
 
+/*
+ * Who holds @path's lock: *out_pid 0 when nobody does. mountpoint: at least 4097 bytes, "" if
+ * unknown.
+ */
+int store_holder(const char *path, int *out_pid, char *mountpoint);
+
 #endif

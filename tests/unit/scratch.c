@@ -4,6 +4,7 @@
 #include "store/sqlite/db_conn.h"
 #include "store/tree/entry.h"
 #include "store/sqlite/txn.h"
+#include "store/store_create.h"
 
 #include <ftw.h>
 #include <stdio.h>

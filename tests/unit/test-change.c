@@ -3,8 +3,9 @@
 
 #include "store/sqlite/db.h"
 #include "store/fence/fence.h"
-#include "store/tree/record.h"
+#include "store/tree/revision.h"
 #include "store/sqlite/txn.h"
+#include "store/tree/entry.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -6,9 +6,10 @@
 #include "store/sqlite/db.h"
 #include "store/gc/gc.h"
 #include "store/generation.h"
-#include "store/tree/policy.h"
-#include "store/tree/record.h"
+#include "store/blob/quota.h"
+#include "store/sqlite/setting.h"
 #include "store/sqlite/txn.h"
+#include "store/gc/policy.h"
 
 #include "base/cleanup.h"
 #include "base/io.h"

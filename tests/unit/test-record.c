@@ -2,7 +2,10 @@
 #include "scratch.h"
 
 #include "store/sqlite/db.h"
-#include "store/tree/record.h"
+#include "store/tree/revision.h"
+#include "store/tree/session_row.h"
+#include "store/tree/reject.h"
+#include "store/sqlite/setting.h"
 #include "store/sqlite/txn.h"
 
 #include <errno.h>

@@ -2,11 +2,17 @@
 #include "scratch.h"
 
 #include "base/io.h"
+#include "base/uuid.h"
 #include "store/blob/blob.h"
 #include "store/sqlite/db.h"
 #include "store/generation.h"
-#include "store/tree/record.h"
+#include "store/tree/revision.h"
+#include "store/tree/session_row.h"
+#include "store/sqlite/setting.h"
 #include "store/sqlite/txn.h"
+#include "store/tree/entry.h"
+#include "store/store_create.h"
+#include "store/store_lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -69,7 +75,7 @@ static void creates(void **state)
 	assert_int_equal(store_create(t->store, &err), -EEXIST);
 	assert_non_null(strstr(err.s, "is a store already"));
 	assert_int_equal(store_open(t->store, STORE_SERVE, "/mnt/x", &t->s, &err), 0);
-	assert_int_equal(strlen(store_uuid(t->s)), STORE_UUID_LEN);
+	assert_int_equal(strlen(store_uuid(t->s)), UUID_LEN);
 	assert_string_equal(store_path(t->s), t->store);
 	t->db = store_writer(t->s);
 	assert_int_equal(entry_resolve(t->db, ".", ENTRY_NOW, &root), 0);

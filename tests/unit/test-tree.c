@@ -10,6 +10,7 @@
 #include "store/fence/fence.h"
 #include "store/fsck/fsck.h"
 #include "store/sqlite/txn.h"
+#include "store/tree/entry.h"
 
 #include <errno.h>
 #include <stdio.h>

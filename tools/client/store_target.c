@@ -6,6 +6,7 @@
 #include "client/mount_table.h"
 #include "out/report.h"
 #include "store/store.h"
+#include "store/store_lock.h"
 #include "client/target.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include "out/exit_code.h"
 #include "out/json.h"
 #include "out/report.h"
-#include "store/usage.h"
+#include "store/gc/usage.h"
 #include "client/store_target.h"
 
 #include <inttypes.h>

@@ -12,6 +12,7 @@
 #include "store/store.h"
 #include "store/store_accept.h"
 #include "store/sqlite/txn.h"
+#include "store/layout.h"
 #include "client/store_target.h"
 #include "client/target.h"
 
@@ -189,7 +190,7 @@ static int repair(struct check *c)
 		return r == -EUCLEAN ? EXIT_DAMAGE : EXIT_FAILED;
 	}
 	report_hint("repaired %zu; what was changed is written down in %s/%s", fsck_plan_size(plan),
-		    c->target.path, FSCK_LOST_FOUND);
+		    c->target.path, LAYOUT_LOST_FOUND);
 	return EXIT_OK;
 }
 
@@ -254,7 +255,7 @@ static int accept_pages(const struct args *a)
 	else
 		report_hint("%" PRId64
 			    " pages of meta.db are taken as they are; as it was it is %s/%s/%s",
-			    done.pages, path, FSCK_LOST_FOUND, done.copy);
+			    done.pages, path, LAYOUT_LOST_FOUND, done.copy);
 	return EXIT_OK;
 }
 

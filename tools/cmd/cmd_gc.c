@@ -13,8 +13,8 @@
 #include "client/keep.h"
 #include "out/report.h"
 #include "store/sqlite/db.h"
-#include "store/tree/policy.h"
 #include "store/store.h"
+#include "store/gc/policy.h"
 #include "client/store_target.h"
 #include "client/target.h"
 

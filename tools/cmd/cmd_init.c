@@ -5,6 +5,7 @@
 #include "out/json.h"
 #include "out/report.h"
 #include "store/store.h"
+#include "store/store_create.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,9 +10,9 @@
 #include "out/report.h"
 #include "parse/size.h"
 #include "store/sqlite/db.h"
-#include "store/tree/policy.h"
 #include "store/store.h"
 #include "store/sqlite/txn.h"
+#include "store/gc/policy.h"
 #include "client/store_target.h"
 #include "wire/seconds.h"
 

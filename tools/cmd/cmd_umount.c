@@ -14,6 +14,7 @@
 #include "client/mount_users.h"
 #include "out/report.h"
 #include "store/store.h"
+#include "store/store_lock.h"
 
 #include <errno.h>
 #include <limits.h>

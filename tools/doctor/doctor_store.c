@@ -6,6 +6,7 @@
 #include "out/display.h"
 #include "store/layout.h"
 #include "store/store.h"
+#include "store/store_lock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/uuid.h"
 #include "out/progress.h"
 #include "store/store.h"
 #include "wire/seconds.h"
@@ -74,7 +75,7 @@ static int save(struct job *j)
 static int load(const struct fsck_content *c, int64_t *out)
 {
 	auto_fd int fd = c->resume ? open(c->resume, O_RDONLY | O_CLOEXEC) : -1;
-	char line[128] = "", uuid[STORE_UUID_LEN + 1];
+	char line[128] = "", uuid[UUID_LEN + 1];
 	ssize_t n;
 
 	*out = 0;

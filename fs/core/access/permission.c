@@ -4,6 +4,7 @@
 
 #include "store/fence/refusal.h"
 #include "store/store.h"
+#include "store/tree/entry.h"
 
 #include <errno.h>
 #include <stdbool.h>

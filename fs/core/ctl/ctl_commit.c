@@ -3,7 +3,8 @@
 #include "core/ctl/ctl_impl.h"
 
 #include "core/publish/commit.h"
-#include "store/tree/record.h"
+#include "store/tree/revision.h"
+#include "store/tree/session_row.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,8 +3,8 @@
 #include "core/ctl/ctl_impl.h"
 #include "core/upkeep/gc_service.h"
 
-#include "store/tree/policy.h"
 #include "store/store.h"
+#include "store/gc/policy.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -8,6 +8,7 @@
 #include "core/access/permission.h"
 #include "store/fence/fence.h"
 #include "store/store.h"
+#include "store/tree/reject.h"
 
 #include <errno.h>
 #include <stdio.h>

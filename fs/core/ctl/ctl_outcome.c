@@ -3,7 +3,9 @@
 #include "core/ctl/ctl_impl.h"
 
 #include "core/access/permission.h"
-#include "store/tree/record.h"
+#include "store/tree/revision.h"
+#include "store/tree/session_row.h"
+#include "store/tree/reject.h"
 
 #include <errno.h>
 #include <inttypes.h>

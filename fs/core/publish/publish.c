@@ -7,8 +7,8 @@
 #include "core/publish/record_event.h"
 #include "core/publish/refuse.h"
 #include "core/service/core_impl.h"
-#include "store/tree/policy.h"
-#include "store/tree/record.h"
+#include "store/gc/policy.h"
+#include "store/blob/quota.h"
 
 #include <errno.h>
 #include <string.h>

@@ -25,7 +25,7 @@
 #include "core/publish/change_list.h"
 #include "core/publish/seal.h"
 #include "store/tree/change.h"
-#include "store/tree/record.h"
+#include "store/tree/session_row.h"
 
 struct core;
 struct publish;

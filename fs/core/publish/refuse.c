@@ -7,6 +7,7 @@
 #include "core/access/permission.h"
 #include "core/session/session_impl.h"
 #include "store/tree/event.h"
+#include "store/tree/reject.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -6,7 +6,6 @@
 #define FENCE_CORE_PUBLISH_REFUSE_H
 
 #include "core/publish/change_list.h"
-#include "store/tree/record.h"
 
 struct refused_write {
 	const struct refusal *why;

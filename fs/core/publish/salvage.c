@@ -6,7 +6,7 @@
 #include "core/service/core_impl.h"
 #include "core/view/view_impl.h"
 #include "core/trust/trust.h"
-#include "store/tree/record.h"
+#include "store/tree/reject.h"
 
 #include <errno.h>
 #include <stdlib.h>

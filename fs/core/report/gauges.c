@@ -8,8 +8,8 @@
 #include "store/blob/damaged.h"
 #include "store/sqlite/db.h"
 #include "store/generation.h"
-#include "store/tree/policy.h"
-#include "store/tree/record.h"
+#include "store/blob/quota.h"
+#include "store/sqlite/setting.h"
 #include "store/store.h"
 
 #include <errno.h>

@@ -10,7 +10,8 @@
 
 #include "base/version.h"
 #include "core/access/permission.h"
-#include "store/tree/record.h"
+#include "store/tree/revision.h"
+#include "store/tree/reject.h"
 #include "store/store.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
 #include "core/session/session.h"
 #include "core/session/session_table.h"
 #include "core/view/view_impl.h"
-#include "store/tree/record.h"
+#include "store/tree/session_row.h"
 
 #define HASH_FUNCTION HASH_OAT /* the others fall through in a switch, which clang reports */
 #include <uthash.h>

@@ -6,6 +6,7 @@
 #include "base/io.h"
 #include "core/session/change_scope.h"
 #include "store/store.h"
+#include "store/tree/entry.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "store/fence/fence.h"
 #include "store/store.h"
+#include "store/tree/entry.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -10,6 +10,8 @@
 #ifndef FENCE_CORE_TRUST_TRUST_H
 #define FENCE_CORE_TRUST_TRUST_H
 
+#include "store/blob/blob.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 

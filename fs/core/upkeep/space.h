@@ -7,7 +7,7 @@
 #ifndef FENCE_CORE_UPKEEP_SPACE_H
 #define FENCE_CORE_UPKEEP_SPACE_H
 
-#include "store/usage.h"
+#include "store/gc/usage.h"
 
 #include <stdbool.h>
 #include <stdint.h>

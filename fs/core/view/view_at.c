@@ -11,7 +11,7 @@
 #include "core/service/core_impl.h"
 #include "core/access/past_mode.h"
 #include "core/view/snapshot_impl.h"
-#include "store/tree/record.h"
+#include "store/tree/revision.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -11,6 +11,7 @@
 #include "core/service/core_impl.h"
 #include "core/view/snapshot_impl.h"
 #include "store/store.h"
+#include "store/tree/entry.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* See backup.h. Layer: store. */
 #include "store/backup/backup_impl.h"
 #include "store/sqlite/db.h"
-#include "store/tree/record.h"
+#include "store/tree/revision.h"
 #include "store/sqlite/schema.h"
 #include "store/store.h"
 

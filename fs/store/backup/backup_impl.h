@@ -5,6 +5,7 @@
 
 #include "store/backup/backup.h"
 #include "store/layout.h"
+#include "base/uuid.h"
 
 struct db;
 
@@ -16,7 +17,7 @@ struct backup_dir {
 	const char *path;		/* borrowed; for messages */
 	int root, blobs, staging, lock; /* owned; -1: none */
 	char db[PATH_MAX];		/* of meta.db */
-	char uuid[STORE_UUID_LEN + 1];
+	char uuid[UUID_LEN + 1];
 };
 
 #define BACKUP_DIR_CLOSED                                          \

@@ -13,7 +13,9 @@
 #include "store/backup/backup_impl.h"
 #include "store/sqlite/db.h"
 #include "store/generation.h"
-#include "store/tree/record.h"
+#include "store/tree/revision.h"
+#include "store/tree/session_row.h"
+#include "store/sqlite/setting.h"
 #include "store/sqlite/schema.h"
 #include "store/store_create.h"
 #include "store/store_lock.h"
@@ -21,6 +23,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/uuid.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -218,7 +221,7 @@ int backup_restore(const char *src, const char *path, const struct backup_option
 {
 	auto_backup_dir struct backup_dir from = BACKUP_DIR_CLOSED, to = BACKUP_DIR_CLOSED;
 	auto_db struct db *db = NULL;
-	struct store_uuid uuid;
+	struct uuid uuid;
 	int res = backup_dir_open(src, &from, err);
 
 	*out = (struct restore_result){ .token_before = 0 };
@@ -230,7 +233,7 @@ int backup_restore(const char *src, const char *path, const struct backup_option
 		res = make_dir(path, &to, err);
 	if (res)
 		return res;
-	res = store_uuid_new(&uuid);
+	res = uuid_new(&uuid);
 	memcpy(out->uuid, uuid.s, sizeof(out->uuid));
 	memcpy(out->uuid_before, from.uuid, sizeof(out->uuid_before));
 	if (!res)

@@ -5,7 +5,7 @@
  */
 #include "store/blob/blob.h"
 #include "store/sqlite/db.h"
-#include "store/tree/policy.h"
+#include "store/blob/quota.h"
 
 #include "base/cleanup.h"
 

@@ -2,7 +2,7 @@
 /* See damaged.h. Layer: store. */
 #include "store/blob/damaged.h"
 #include "store/sqlite/db.h"
-#include "store/tree/record.h"
+#include "store/sqlite/setting.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -33,17 +33,6 @@ static int is_set(struct db *db, struct name n)
 	return err ? err : 1;
 }
 
-static int drop(struct db *db, struct name n)
-{
-	auto_stmt struct stmt *st = NULL;
-	int err = db_stmt(db, "DELETE FROM setting WHERE name = ?1", &st);
-
-	if (err)
-		return err;
-	stmt_text(st, 1, n.s);
-	return stmt_run(st);
-}
-
 int damaged_mark(struct db *db, const struct blob_id *id, int64_t now_ns)
 {
 	struct name n = name_of(DAMAGED, id);
@@ -63,9 +52,9 @@ int damaged_set_aside(struct db *db, const struct blob_id *id, int64_t now_ns)
 
 int damaged_unmark(struct db *db, const struct blob_id *id)
 {
-	int err = drop(db, name_of(DAMAGED, id));
+	int err = setting_drop(db, name_of(DAMAGED, id).s);
 
-	return err ? err : drop(db, name_of(ASIDE, id));
+	return err ? err : setting_drop(db, name_of(ASIDE, id).s);
 }
 
 int damaged_is_marked(struct db *db, const struct blob_id *id)

@@ -4,7 +4,7 @@
 #include "store/sqlite/db.h"
 #include "store/fence/fence_range.h"
 #include "store/sqlite/changed.h"
-#include "store/tree/record.h"
+#include "store/sqlite/setting.h"
 
 #include <errno.h>
 

@@ -7,7 +7,7 @@
 #define FENCE_STORE_FENCE_REFUSAL_H
 
 #include "base/path.h"
-#include "store/tree/entry.h"
+#include "store/fence/owner.h"
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A check of a store, from its beginning to its end. Layer: store. */
 #include "store/fsck/fsck_impl.h"
-#include "store/tree/record.h"
+#include "store/tree/revision.h"
 #include "store/store.h"
 #include "store/sqlite/txn.h"
 

@@ -7,7 +7,7 @@
  */
 #include "store/tree/entry_row.h"
 #include "store/fsck/fsck_impl.h"
-#include "store/tree/record.h"
+#include "store/sqlite/setting.h"
 #include "store/store.h"
 
 #include "base/cleanup.h"

@@ -4,7 +4,7 @@
 #include "store/fence/fence.h"
 #include "store/fsck/fsck_impl.h"
 #include "store/tree/entry.h"
-#include "store/tree/record.h"
+#include "store/sqlite/setting.h"
 
 #include <errno.h>
 #include <inttypes.h>

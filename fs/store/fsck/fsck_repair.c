@@ -4,6 +4,7 @@
 #include "store/sqlite/db.h"
 #include "store/store.h"
 #include "store/sqlite/txn.h"
+#include "store/layout.h"
 
 #include "base/cleanup.h"
 #include "base/io.h"
@@ -80,9 +81,9 @@ static int open_lost_found(struct store *s)
 {
 	int root = store_root_fd(s);
 
-	if (mkdirat(root, FSCK_LOST_FOUND, 0700) < 0 && errno != EEXIST)
+	if (mkdirat(root, LAYOUT_LOST_FOUND, 0700) < 0 && errno != EEXIST)
 		return -errno;
-	return io_open_beneath(root, FSCK_LOST_FOUND, O_RDONLY | O_DIRECTORY, 0);
+	return io_open_beneath(root, LAYOUT_LOST_FOUND, O_RDONLY | O_DIRECTORY, 0);
 }
 
 static int record(struct store *s, const struct fsck_plan *p, int lost)
@@ -164,15 +165,15 @@ int fsck_repair(struct store *s, const struct fsck_plan *p, struct errmsg *err)
 				  "the database itself is damaged: restore it from a backup");
 	lost = open_lost_found(s);
 	if (lost < 0)
-		return errmsg_set(err, lost, "cannot make %s/" FSCK_LOST_FOUND ": %s",
+		return errmsg_set(err, lost, "cannot make %s/" LAYOUT_LOST_FOUND ": %s",
 				  store_path(s), strerror(-lost));
 	res = record(s, p, lost);
 	if (res)
-		return errmsg_set(err, res, "cannot write to %s/" FSCK_LOST_FOUND ": %s",
+		return errmsg_set(err, res, "cannot write to %s/" LAYOUT_LOST_FOUND ": %s",
 				  store_path(s), strerror(-res));
 	res = move_files(s, p, lost);
 	if (res)
-		return errmsg_set(err, res, "cannot move a blob to %s/" FSCK_LOST_FOUND ": %s",
+		return errmsg_set(err, res, "cannot move a blob to %s/" LAYOUT_LOST_FOUND ": %s",
 				  store_path(s), strerror(-res));
 	res = change_tables(s, p);
 	if (res)

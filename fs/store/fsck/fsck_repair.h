@@ -19,8 +19,7 @@
 #include "base/errmsg.h"
 #include "store/fsck/fsck.h"
 
-#define FSCK_LOST_FOUND "lost+found"
-#define FSCK_PLAN_MAX	100000
+#define FSCK_PLAN_MAX 100000
 
 struct fsck_plan;
 

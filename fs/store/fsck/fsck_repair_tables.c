@@ -11,6 +11,8 @@
 #include "store/fsck/fsck_plan.h"
 #include "store/tree/revision.h"
 #include "store/store.h"
+#include "store/layout.h"
+#include "store/sqlite/setting.h"
 
 #include "base/io.h"
 
@@ -74,7 +76,7 @@ static int need_lost(struct repair *r)
 	char *name = r->lost_name;
 
 	if (!r->lost)
-		snprintf(name, sizeof(r->lost_name), FSCK_LOST_FOUND);
+		snprintf(name, sizeof(r->lost_name), LAYOUT_LOST_FOUND);
 	for (int i = 1; !r->lost; i++) {
 		struct entry e;
 		int err = entry_find(r->db, STORE_ROOT_DIR, name, ENTRY_NOW, &e);
@@ -88,7 +90,7 @@ static int need_lost(struct repair *r)
 			return err;
 		}
 		if (!r->lost)
-			snprintf(name, sizeof(r->lost_name), FSCK_LOST_FOUND ".%d", i);
+			snprintf(name, sizeof(r->lost_name), LAYOUT_LOST_FOUND ".%d", i);
 	}
 	return 0;
 }

@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/uuid.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -252,7 +253,7 @@ static int compare_fan(struct listing *l)
 
 static bool is_uuid(const char *name)
 {
-	if (strlen(name) != STORE_UUID_LEN || strspn(name, "0123456789abcdef-") != STORE_UUID_LEN)
+	if (strlen(name) != UUID_LEN || strspn(name, "0123456789abcdef-") != UUID_LEN)
 		return false;
 	return name[8] == '-' && name[13] == '-' && name[18] == '-' && name[23] == '-';
 }

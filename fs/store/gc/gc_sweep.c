@@ -8,7 +8,7 @@
 
 #include "store/blob/damaged.h"
 #include "store/sqlite/db.h"
-#include "store/tree/policy.h"
+#include "store/blob/quota.h"
 #include "store/store.h"
 
 #include <errno.h>

@@ -15,7 +15,7 @@
 
 #include "store/sqlite/db.h"
 #include "store/tree/entry.h"
-#include "store/tree/record.h"
+#include "store/tree/revision.h"
 #include "store/store.h"
 
 #include "base/path.h"

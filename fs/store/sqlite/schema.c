@@ -5,9 +5,7 @@
  */
 #include "store/sqlite/schema.h"
 #include "store/sqlite/db.h"
-#include "store/tree/entry.h"
-#include "store/store.h"
-#include "store/sqlite/txn.h"
+#include "base/uuid.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -98,47 +96,11 @@ static const char tables[] =
 static int add_identity(struct db *db, const char *uuid)
 {
 	auto_stmt struct stmt *st = NULL;
-	int err = db_stmt(
-		db, "INSERT INTO setting(name, value) VALUES('uuid', ?1), ('next_dir', ?2)", &st);
+	int err = db_stmt(db, "INSERT INTO setting(name, value) VALUES('uuid', ?1)", &st);
 
 	if (err)
 		return err;
 	stmt_text(st, 1, uuid);
-	stmt_int(st, 2, STORE_ROOT_DIR + 1);
-	return stmt_run(st);
-}
-
-static int add_root(struct db *db, uid_t uid, gid_t gid, int64_t now_ns)
-{
-	auto_stmt struct stmt *st = NULL;
-	int err = db_stmt(
-		db,
-		"INSERT INTO entry(dir, name, born, seq, kind, child, size, mode, uid, gid, mtime,"
-		" token, owner) VALUES(0, x'', 0, 1, ?1, ?2, 0, ?3, ?4, ?5, ?6, 0, '')",
-		&st);
-
-	if (err)
-		return err;
-	stmt_int(st, 1, ENTRY_DIR);
-	stmt_int(st, 2, STORE_ROOT_DIR);
-	stmt_int(st, 3, 0755);
-	stmt_int(st, 4, uid);
-	stmt_int(st, 5, gid);
-	stmt_int(st, 6, now_ns);
-	return stmt_run(st);
-}
-
-static int add_revision_zero(struct db *db, int64_t now_ns)
-{
-	auto_stmt struct stmt *st = NULL;
-	int err = db_stmt(db,
-			  "INSERT INTO revision(revision, at, path, token, owner, changed, once)"
-			  " VALUES(0, ?1, x'2e', 0, '', 1, 0)",
-			  &st);
-
-	if (err)
-		return err;
-	stmt_int(st, 1, now_ns);
 	return stmt_run(st);
 }
 
@@ -152,32 +114,19 @@ static int set_marks(struct db *db)
 	return db_exec(db, sql);
 }
 
-int schema_create(struct db *db, const char *uuid, uid_t uid, gid_t gid, int64_t now_ns)
+int schema_create(struct db *db, const char *uuid)
 {
-	int err = txn_begin(db);
+	int err = db_exec(db, tables);
 
-	if (err)
-		return err;
-	err = db_exec(db, tables);
 	if (!err)
 		err = set_marks(db);
-	if (!err)
-		err = add_identity(db, uuid);
-	if (!err)
-		err = add_root(db, uid, gid, now_ns);
-	if (!err)
-		err = add_revision_zero(db, now_ns);
-	if (err) {
-		txn_rollback(db);
-		return err;
-	}
-	return txn_commit(db);
+	return err ? err : add_identity(db, uuid);
 }
 
 static int check_uuid(struct db *db, const char *uuid, struct errmsg *err)
 {
 	auto_stmt struct stmt *st = NULL;
-	char have[STORE_UUID_LEN + 1];
+	char have[UUID_LEN + 1];
 	int res = db_stmt(db, "SELECT value FROM setting WHERE name = 'uuid'", &st);
 
 	if (res)

@@ -6,7 +6,6 @@
 #include "base/errmsg.h"
 
 #include <stdint.h>
-#include <sys/types.h>
 
 #define SCHEMA_APPLICATION_ID INT64_C(0x46654e43) /* "FeNC" */
 #define SCHEMA_VERSION	      INT64_C(1)
@@ -14,10 +13,10 @@
 struct db;
 
 /*
- * All tables, revision 0 and the root directory, which belongs to @uid and @gid. In a fresh
- * database, outside a transaction.
+ * All tables, empty but for whose they are, in a fresh database; within a transaction.
+ * tree_create() makes the first rows.
  */
-int schema_create(struct db *db, const char *uuid, uid_t uid, gid_t gid, int64_t now_ns);
+int schema_create(struct db *db, const char *uuid);
 /*
  * -EUCLEAN: not our database.  -EPROTONOSUPPORT: a newer schema.  -EXDEV: it belongs to another
  * store than @uuid.

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Counters and policies: whole numbers under a name. Layer: store.
- */
+/* See setting.h. Layer: store. */
+#include "store/sqlite/setting.h"
 #include "store/sqlite/db.h"
-#include "store/tree/record.h"
 
 #include <errno.h>
 
@@ -34,5 +32,16 @@ int setting_set(struct db *db, const char *name, int64_t value)
 		return err;
 	stmt_text(st, 1, name);
 	stmt_int(st, 2, value);
+	return stmt_run(st);
+}
+
+int setting_drop(struct db *db, const char *name)
+{
+	auto_stmt struct stmt *st = NULL;
+	int err = db_stmt(db, "DELETE FROM setting WHERE name = ?1", &st);
+
+	if (err)
+		return err;
+	stmt_text(st, 1, name);
 	return stmt_run(st);
 }

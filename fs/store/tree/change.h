@@ -8,6 +8,7 @@
 #define FENCE_STORE_TREE_CHANGE_H
 
 #include "store/fence/refusal.h"
+#include "store/blob/blob.h"
 
 #include <stdbool.h>
 

@@ -7,7 +7,7 @@
 #include "store/sqlite/db.h"
 #include "store/tree/entry_row.h"
 #include "store/tree/history.h"
-#include "store/tree/record.h"
+#include "store/sqlite/setting.h"
 #include "store/fence/refusal_fill.h"
 
 #include <errno.h>

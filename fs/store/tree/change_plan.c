@@ -9,9 +9,8 @@
 #include "store/tree/change_plan.h"
 #include "store/sqlite/db.h"
 #include "store/tree/entry_row.h"
-#include "store/tree/record.h"
+#include "store/sqlite/setting.h"
 #include "store/fence/refusal_fill.h"
-#include "store/store.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -10,12 +10,13 @@
 
 #include "base/path.h"
 #include "store/blob/blob.h"
+#include "store/fence/owner.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ENTRY_NOW INT64_MAX
-#define OWNER_MAX 255 /* bytes of an owner's name */
+#define ENTRY_NOW      INT64_MAX
+#define STORE_ROOT_DIR INT64_C(1) /* directory id of the root; its own entry is (dir 0, name "") */
 
 struct db;
 

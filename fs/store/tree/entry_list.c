@@ -9,7 +9,7 @@
 #include "store/tree/entry.h"
 #include "store/sqlite/db.h"
 #include "store/tree/entry_row.h"
-#include "store/tree/record.h"
+#include "store/tree/revision.h"
 #include "store/sqlite/txn.h"
 
 #include <errno.h>

@@ -4,7 +4,6 @@
  */
 #include "store/tree/entry.h"
 #include "store/tree/entry_row.h"
-#include "store/store.h"
 
 #include <errno.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "base/io.h"
 #include "store/sqlite/changed.h"
 #include "store/sqlite/db.h"
-#include "store/tree/record.h"
+#include "store/tree/revision.h"
 
 #include <errno.h>
 

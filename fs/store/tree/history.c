@@ -8,7 +8,6 @@
 #include "store/sqlite/db.h"
 #include "store/tree/entry.h"
 #include "store/tree/entry_row.h"
-#include "store/store.h"
 
 #include <errno.h>
 #include <stdlib.h>

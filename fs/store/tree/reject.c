@@ -3,7 +3,7 @@
  * Refused writes and where their content is (P9). Layer: store.
  */
 #include "store/sqlite/db.h"
-#include "store/tree/record.h"
+#include "store/tree/reject.h"
 
 #include "base/io.h"
 

@@ -3,7 +3,7 @@
  * What became of each session, for who asks after it: also after a restart. Layer: store.
  */
 #include "store/sqlite/db.h"
-#include "store/tree/record.h"
+#include "store/tree/session_row.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See usage.h. One query for each part, over one snapshot. Layer: store. */
-#include "store/usage.h"
+#include "store/gc/usage.h"
 #include "store/sqlite/db.h"
 #include "store/layout.h"
 #include "store/store.h"

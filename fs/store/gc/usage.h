@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the bytes of a store are for. */
-#ifndef FENCE_STORE_USAGE_H
-#define FENCE_STORE_USAGE_H
+#ifndef FENCE_STORE_GC_USAGE_H
+#define FENCE_STORE_GC_USAGE_H
 
 #include <stdint.h>
 
