@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The harness, tested without fencefs: what it must notice, and what it must survive."""
 
+import contextlib
 import errno
 import os
 import re
@@ -47,6 +48,9 @@ def test_params(a, b):
 def test_sleeps():
     time.sleep(1000)
 
+def test_waits():
+    time.sleep(50)
+
 @pytest.mark.timeout(2)
 def test_hangs_in_a_mount(tmp):
     os.stat(hung_mount(tmp))
@@ -55,42 +59,53 @@ def test_leaves_a_mount(tmp):
     hung_mount(tmp)
 
 def test_leaves_a_process(tmp):
-    if os.fork() == 0:
+    pid = os.fork()
+    if pid == 0:
         os.setsid()
         time.sleep(1000)
+    with open(os.environ["FENCE_TEST_DIR"] + "/pid", "w") as file:
+        file.write(str(pid))
 """
 
 HARNESS = source_dir() / "tests/harness"
 CONTROL = re.compile("PYTEST_|FENCE_|CI$")
 
 
-def run_bad(tmp: Path, *options, files={"fs/test_bad.py": BAD}, workers=0, **env):
-    """A run of @files: its exit status, what it printed, the verdicts by test, and the seconds it took."""
+@contextlib.contextmanager
+def running_bad(tmp: Path, *options, files=None, workers=0, **env):
+    """A pytest that runs @files, for as long as the block lasts."""
     tests = tmp / "tests"
-    for name, text in files.items():
+    for name, text in (files or {"fs/test_bad.py": BAD}).items():
         (tests / name).parent.mkdir(parents=True, exist_ok=True)
         (tests / name).write_text(text)
     (tests / "pytest.ini").write_text("[pytest]\naddopts = --capture=no --import-mode=importlib -rA\n")
     (tmp / "scratch").mkdir(exist_ok=True)
-    start = time.monotonic()
-    done = subprocess.run(
+    with subprocess.Popen(
         [sys.executable, "-B", "-m", "pytest", "-p", "fenceharness.plugin", "-p", "no:cacheprovider"]
         + ["-n", str(workers), "--dist", "loadgroup", *options],
         cwd=tests,
         env={name: value for name, value in os.environ.items() if not CONTROL.match(name)}
         | {"PYTHONPATH": str(HARNESS), "FENCE_TEST_DIR": str(tmp / "scratch"), "FENCE_BUILD": str(build_dir())}
         | env,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        check=False,
-    )
+    ) as process:
+        yield process
+
+
+def run_bad(tmp: Path, *options, **rest):
+    """Runs it to its end: its exit status, what it printed, the verdicts by test, and the seconds it took."""
+    start = time.monotonic()
+    with running_bad(tmp, *options, **rest) as process:
+        out, errors = process.communicate()
     took = time.monotonic() - start
-    assert not done.stderr, done.stderr
+    assert not errors, errors
     assert not kernel.mounts_beneath(tmp), kernel.mounts_beneath(tmp)
     verdicts = {}
-    for word, name in re.findall(r"^(PASSED|FAILED|ERROR) fs/test_bad.py::(\S+)", done.stdout, re.M):
+    for word, name in re.findall(r"^(PASSED|FAILED|ERROR) fs/test_bad.py::(\S+)", out, re.M):
         verdicts[name] = word.lower()
-    return done.returncode, done.stdout, verdicts, took
+    return process.returncode, out, verdicts, took
 
 
 def last_line(out: str) -> str:
@@ -133,11 +148,23 @@ def test_timeout_in_a_hung_mount(tmp):
     assert took < 30
 
 
-def test_leftovers(tmp):
-    rc, out, _, _ = run_bad(tmp, "-k", "leaves_a_mount")
+@pytest.mark.parametrize("workers", [0, 1])
+def test_leftovers(tmp, workers):
+    rc, out, _, _ = run_bad(tmp, "-k", "leaves_a_mount", workers=workers)
     assert rc == 1 and "left behind" in out and "mount fuse at" in out, out
-    rc, out, _, _ = run_bad(tmp, "-k", "leaves_a_process")
+    rc, out, _, _ = run_bad(tmp, "-k", "leaves_a_process", workers=workers)
     assert rc == 0, out
+    assert not kernel.states(int((tmp / "scratch/pid").read_text()))
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_told_to_end(tmp, workers):
+    """What the running test has is taken away."""
+    with running_bad(tmp, "-k", "waits", workers=workers) as process:
+        wait_until(lambda: list((tmp / "scratch").glob("fence-test_waits-*")), "the test to begin")
+        process.terminate()
+        assert process.wait(30) == pytest.ExitCode.INTERRUPTED
+    wait_until(lambda: not list((tmp / "scratch").iterdir()), "its directory to go")
 
 
 def test_keep(tmp):

@@ -38,6 +38,7 @@ def pytest_configure(config):
     if hasattr(config, "workerinput"):
         return
     config.pluginmanager.register(Count(config), "fencefs-count")
+    os.environ["FENCE_BUILD"] = str(paths.build_dir())  # tests are at home elsewhere
     if not paths.build_dir().is_dir():
         raise pytest.UsageError(f"{paths.build_dir()} is not there: tests/run builds it")
     stack = contextlib.ExitStack()
@@ -79,7 +80,8 @@ class Selected:
     @pytest.hookimpl(hookwrapper=True)
     def pytest_collection_finish(self, session):
         """To xdist's scheduler "@NAME" says which tests one worker runs one after the other."""
-        marks = [(item, item.get_closest_marker("serial")) for item in session.items]
+        items = session.items if hasattr(session.config, "workerinput") else []
+        marks = [(item, item.get_closest_marker("serial")) for item in items]
         marked = [(item, item.nodeid, mark.args[0]) for item, mark in marks if mark]
         for item, nodeid, name in marked:
             item._nodeid = f"{nodeid}@{name}"
@@ -96,6 +98,7 @@ def _urgency(item) -> tuple:
 # ---------------------------------------------------------------------------------------- running
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist's, which has the last word
 def pytest_runtestloop(session):
     if os.geteuid() != 0 and not session.config.option.collectonly:
         raise pytest.UsageError("these tests mount and unmount: run them as root")

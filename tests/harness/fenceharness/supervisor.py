@@ -175,13 +175,16 @@ def _supervise(item: Item, directory: Path, log: Path) -> Verdict:
 
 
 def _wait(pid: int, seconds: float | None) -> bool:
-    """Whether @pid ended in time. Looks up now and then: a worker is interrupted by a mere flag."""
+    """Whether @pid ended in time. Looks up now and then: a worker is interrupted by a mere flag, and may be left alone."""
     end = None if seconds is None else time.monotonic() + seconds
+    parent = os.getppid()
     handle = os.pidfd_open(pid)
     try:
         while end is None or time.monotonic() < end:
             if select.select([handle], [], [], 0.5)[0]:
                 return True
+            if os.getppid() != parent:
+                raise KeyboardInterrupt("the process that gave the orders is gone")
         return False
     finally:
         os.close(handle)
