@@ -6,11 +6,13 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/version.h"
 #include "base/uuid.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -53,28 +55,46 @@ int layout_check_fs(int fd, const char *path, struct errmsg *err)
 	return 0;
 }
 
-/* "fencefs VERSION UUID\n" */
-static int parse_format(const char *line, int *version, struct uuid *out)
+/* "fencefs VERSION UUID\n"; of a version above @newest what follows its number is not known. */
+static int parse_format(const char *line, int64_t newest, struct store_format *out)
 {
 	static const char shape[] = "hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh";
+	struct store_format f = { 0 };
 	char end = 0;
+	int n = sscanf(line, "fencefs %9" SCNd64 " %36[0-9a-f-]%c", &f.version, f.uuid.s, &end);
 
-	if (sscanf(line, "fencefs %9d %36[0-9a-f-]%c", version, out->s, &end) != 3 || end != '\n')
-		return *version > LAYOUT_VERSION ? 0 : -EMEDIUMTYPE;
+	*out = f;
+	if (n >= 1 && f.version > newest)
+		return 0;
+	if (n != 3 || end != '\n' || f.version < 1)
+		return -EMEDIUMTYPE;
 	for (size_t i = 0; i < UUID_LEN; i++) {
-		if ((out->s[i] == '-') != (shape[i] == '-'))
+		if ((f.uuid.s[i] == '-') != (shape[i] == '-'))
 			return -EMEDIUMTYPE;
 	}
 	return 0;
 }
 
-int layout_read_format(int root, const char *path, struct uuid *out, struct errmsg *err)
+int layout_check_version(const char *path, int64_t format, int64_t newest, struct errmsg *err)
+{
+	if (format <= newest)
+		return 0;
+	return errmsg_set(err, -EPROTONOSUPPORT,
+			  "the store %s has format %" PRId64
+			  ", and this program (fencefs %s) knows formats up to %" PRId64
+			  ": use a newer fencefs, at least the version that last served the store."
+			  " To go back to this one, restore a backup that was made with it",
+			  path, format, version(), newest);
+}
+
+int layout_read_format(int root, const char *path, int64_t newest, struct store_format *out,
+		       struct errmsg *err)
 {
 	auto_fd int fd = io_open_beneath(root, LAYOUT_FORMAT, O_RDONLY, 0);
-	struct uuid uuid = { "" };
+	struct store_format format;
 	char line[128] = "";
-	int version = 0;
 	ssize_t n;
+	int res;
 
 	if (fd == -ENOENT && layout_is_unfinished(root) > 0)
 		return errmsg_set(
@@ -91,17 +111,36 @@ int layout_read_format(int root, const char *path, struct uuid *out, struct errm
 	if (n < 0)
 		return errmsg_set(err, (int)n, "cannot read %s/%s: %s", path, LAYOUT_FORMAT,
 				  strerror((int)-n));
-	if (parse_format(line, &version, &uuid) < 0)
+	if (parse_format(line, newest, &format) < 0)
 		return errmsg_set(err, -EMEDIUMTYPE,
 				  "%s is not a fencefs store: %s/%s says something else", path,
 				  path, LAYOUT_FORMAT);
-	if (version != LAYOUT_VERSION)
-		return errmsg_set(
-			err, -EPROTONOSUPPORT,
-			"%s has store format %d, this program knows format %d; use a newer fencefs",
-			path, version, LAYOUT_VERSION);
-	*out = uuid;
-	return 0;
+	res = layout_check_version(path, format.version, newest, err);
+	if (!res)
+		*out = format;
+	return res;
+}
+
+int layout_write_format(int root, const char *uuid, int64_t version, unsigned int flags)
+{
+	auto_fd int fd =
+		io_open_beneath(root, LAYOUT_FORMAT_NEW, O_CREAT | O_TRUNC | O_WRONLY, 0600);
+	char line[80];
+	int err;
+
+	if (fd < 0)
+		return fd;
+	snprintf(line, sizeof(line), "fencefs %" PRId64 " %s\n", version, uuid);
+	err = io_write_all(fd, line, strlen(line));
+	if (!err)
+		err = io_fsync(fd);
+	if (!err)
+		err = io_fsync(root); /* all else is durable before the format says so */
+	if (err)
+		return err;
+	if (renameat2(root, LAYOUT_FORMAT_NEW, root, LAYOUT_FORMAT, flags) < 0)
+		return -errno;
+	return io_fsync(root);
 }
 
 static void cleanup_dir(DIR **d)

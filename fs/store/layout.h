@@ -7,6 +7,7 @@
 #include "base/uuid.h"
 
 #include <linux/limits.h>
+#include <stdint.h>
 
 #define LAYOUT_FORMAT	  "format"
 #define LAYOUT_FORMAT_NEW "format.new"
@@ -15,15 +16,27 @@
 #define LAYOUT_BLOBS	  "blobs"
 #define LAYOUT_STAGING	  "staging"
 #define LAYOUT_LOST_FOUND "lost+found" /* what a repair has set aside */
-#define LAYOUT_VERSION	  1
+
+struct store_format {
+	int64_t version; /* from 1 */
+	struct uuid uuid;
+};
 
 /*
  * -EOPNOTSUPP: @fd lies on a network or cluster file system, where SQLite's WAL and this layer's
  * locks do not hold.
  */
 int layout_check_fs(int fd, const char *path, struct errmsg *err);
-/* Reads and checks STORE/format. -EMEDIUMTYPE, -EPROTONOSUPPORT. */
-int layout_read_format(int root, const char *path, struct uuid *out, struct errmsg *err);
+/*
+ * Reads STORE/format; a version above @newest is refused. -EMEDIUMTYPE: it is none.
+ * -EPROTONOSUPPORT: what layout_check_version() says.
+ */
+int layout_read_format(int root, const char *path, int64_t newest, struct store_format *out,
+		       struct errmsg *err);
+/* -EPROTONOSUPPORT: a store of @format needs a program that knows more than @newest. */
+int layout_check_version(const char *path, int64_t format, int64_t newest, struct errmsg *err);
+/* Durable when 0, and never half. @flags: of renameat2(). */
+int layout_write_format(int root, const char *uuid, int64_t version, unsigned int flags);
 /*
  * 1: everything in @root is what an interrupted store_create() leaves behind.  0: there is
  * something else, or nothing.

@@ -11,7 +11,9 @@
 #include "store/generation.h"
 #include "store/layout.h"
 #include "store/tree/session_row.h"
+#include "store/sqlite/migrate.h"
 #include "store/sqlite/schema.h"
+#include "store/store_migrate.h"
 #include "store/blob/spare.h"
 #include "store/store_lock.h"
 #include "store/sqlite/txn.h"
@@ -34,7 +36,8 @@
 
 struct store {
 	char *path; /* owned; as given */
-	struct uuid uuid;
+	struct store_format format;
+	const struct migrations *steps; /* borrowed */
 	char db_path[PATH_MAX];
 	int root, blobs, staging, lock; /* owned; -1: none */
 	struct db *writer;		/* owned; NULL with STORE_READ */
@@ -60,13 +63,13 @@ static int open_dir(struct store *s, const char *name, int *out, struct errmsg *
 
 static int check_blobs(struct store *s, struct errmsg *err)
 {
-	if (faccessat(s->blobs, s->uuid.s, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+	if (faccessat(s->blobs, s->format.uuid.s, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return 0;
 	if (errno != ENOENT)
 		return errmsg_set(err, -errno, "cannot read %s/%s: %s", s->path, LAYOUT_BLOBS,
 				  strerror(errno));
 	return errmsg_set(err, -EXDEV, "%s/%s does not belong to this store (there is no %s in it)",
-			  s->path, LAYOUT_BLOBS, s->uuid.s);
+			  s->path, LAYOUT_BLOBS, s->format.uuid.s);
 }
 
 static int open_dirs(struct store *s, struct errmsg *err)
@@ -79,7 +82,8 @@ static int open_dirs(struct store *s, struct errmsg *err)
 				  strerror(errno));
 	res = layout_check_fs(s->root, s->path, err);
 	if (!res)
-		res = layout_read_format(s->root, s->path, &s->uuid, err);
+		res = layout_read_format(s->root, s->path, migrations_newest(s->steps), &s->format,
+					 err);
 	if (!res)
 		res = open_dir(s, LAYOUT_BLOBS, &s->blobs, err);
 	if (!res)
@@ -111,7 +115,7 @@ static int open_db(struct store *s, enum store_mode mode, struct errmsg *err)
 		res = db_open(s->db_path, mode == STORE_READ ? DB_READ : DB_WRITE, &db, err);
 	if (res)
 		return res;
-	res = schema_check(db, s->uuid.s, err);
+	res = schema_check(db, s->format.uuid.s, err);
 	if (res)
 		db_close(db);
 	else if (mode == STORE_READ)
@@ -150,6 +154,27 @@ static int settle_wal(struct store *s, struct errmsg *err)
 	return errmsg_set(err, res, "cannot write to %s: %s", s->db_path, strerror(-res));
 }
 
+/* Nothing else may be read or written before this. */
+static int settle_format(struct store *s, enum store_mode mode, struct errmsg *err)
+{
+	struct store_upgrade u = {
+		.root = s->root,
+		.path = s->path,
+		.db = mode == STORE_READ ? s->idle[0] : s->writer,
+		.format = &s->format,
+		.steps = s->steps,
+	};
+	int res;
+
+	if (mode == STORE_READ)
+		return store_migrate_is_done(&u, err);
+	res = store_migrate(&u, err);
+	/* Whether a step that failed so is in the WAL is not known: it stays there as it is. */
+	if (res && res != -ENOSPC && res != -EDQUOT && res != -EPROTONOSUPPORT)
+		store_set_broken(s);
+	return res;
+}
+
 /* What the last daemon left: files of sessions that are gone. */
 static int start_serving(struct store *s, struct errmsg *err)
 {
@@ -176,6 +201,8 @@ static int set_up(struct store *s, enum store_mode mode, const char *mountpoint,
 		res = open_db(s, mode, err);
 	if (!res && mode != STORE_READ)
 		res = settle_wal(s, err);
+	if (!res)
+		res = settle_format(s, mode, err);
 	if (!res && mode == STORE_SERVE)
 		res = start_serving(s, err);
 	return res;
@@ -184,6 +211,18 @@ static int set_up(struct store *s, enum store_mode mode, const char *mountpoint,
 int store_open(const char *path, enum store_mode mode, const char *mountpoint, struct store **out,
 	       struct errmsg *err)
 {
+	struct store_opening how = {
+		.path = path,
+		.mode = mode,
+		.mountpoint = mountpoint,
+		.steps = &schema_migrations,
+	};
+
+	return store_open_with(&how, out, err);
+}
+
+int store_open_with(const struct store_opening *how, struct store **out, struct errmsg *err)
+{
 	struct store *s = calloc(1, sizeof(*s));
 	int res;
 
@@ -191,8 +230,9 @@ int store_open(const char *path, enum store_mode mode, const char *mountpoint, s
 		return errmsg_set(err, -ENOMEM, "out of memory");
 	s->root = s->blobs = s->staging = s->lock = -1;
 	lock_init(&s->pool_lock, LOCK_READERS);
-	s->path = strdup(path);
-	res = s->path && spares_new(&s->spares) == 0 ? set_up(s, mode, mountpoint, err) :
+	s->steps = how->steps;
+	s->path = strdup(how->path);
+	res = s->path && spares_new(&s->spares) == 0 ? set_up(s, how->mode, how->mountpoint, err) :
 						       errmsg_set(err, -ENOMEM, "out of memory");
 	if (res) {
 		store_close(s);
@@ -235,7 +275,7 @@ void store_close(struct store *s)
 
 const char *store_uuid(const struct store *s)
 {
-	return s->uuid.s;
+	return s->format.uuid.s;
 }
 
 const char *store_path(const struct store *s)

@@ -18,6 +18,7 @@
 #include <sys/statvfs.h>
 
 struct db;
+struct migrations;
 struct spares;
 struct store;
 
@@ -30,12 +31,21 @@ enum store_mode {
 /*
  * Open @path. @mountpoint (may be NULL) is written into the lock file with our pid, for the message
  * that a second process gets.
- * -ENOTDIR/-ENOENT/-EMEDIUMTYPE: not a store.  -EPROTONOSUPPORT: a newer format.  -EBUSY: somebody
+ * -ENOTDIR/-ENOENT/-EMEDIUMTYPE: not a store.  -EPROTONOSUPPORT: a newer format, or with
+ * STORE_READ an older one; others migrate that (store_migrate.h).  -EBUSY: somebody
  * else owns it (message: pid and mount point).  -EXDEV: blobs/UUID names another store.  -EUCLEAN:
  * damaged database.  -EOPNOTSUPP: network file system.
  */
 int store_open(const char *path, enum store_mode mode, const char *mountpoint, struct store **out,
 	       struct errmsg *err);
+/* The same with other steps from format to format than the program's own: for tests of them. */
+struct store_opening {
+	const char *path;
+	enum store_mode mode;
+	const char *mountpoint; /* may be NULL */
+	const struct migrations *steps;
+};
+int store_open_with(const struct store_opening *how, struct store **out, struct errmsg *err);
 /* Checkpoints (if ours to do), closes, releases the lock. */
 void store_close(struct store *s);
 

@@ -7,6 +7,7 @@
 #include "base/uuid.h"
 #include "store/sqlite/db.h"
 #include "store/layout.h"
+#include "store/sqlite/migrate.h"
 #include "store/store_lock.h"
 
 #include <errno.h>
@@ -85,13 +86,13 @@ int store_accept_pages(const char *path, struct store_accepted *out, struct errm
 	auto_fd int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), lock = -1;
 	struct store_accepted done = { 0 };
 	char db_path[PATH_MAX];
-	struct uuid uuid;
+	struct store_format format;
 	int res;
 
 	if (root < 0)
 		return errmsg_set(err, -errno, "cannot open the store %s: %s", path,
 				  strerror(errno));
-	res = layout_read_format(root, path, &uuid, err);
+	res = layout_read_format(root, path, migrations_newest(&schema_migrations), &format, err);
 	if (!res)
 		res = store_lock_take(root, path, NULL, &lock, err);
 	if (!res)

@@ -8,6 +8,7 @@
 #include "store/store_create.h"
 #include "store/layout.h"
 #include "store/sqlite/db.h"
+#include "store/sqlite/migrate.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/txn.h"
 #include "store/tree/tree_create.h"
@@ -143,22 +144,6 @@ static int make_db(int root, const char *path, const char *uuid, struct errmsg *
 	return res ? res : sync_dir(root, LAYOUT_DB);
 }
 
-static int finish(int root, const char *uuid)
-{
-	char line[64];
-	int err;
-
-	snprintf(line, sizeof(line), "fencefs %d %s\n", LAYOUT_VERSION, uuid);
-	err = make_file(root, LAYOUT_FORMAT_NEW, line);
-	if (!err)
-		err = io_fsync(root); /* all else is durable before the format says so */
-	if (err)
-		return err;
-	if (renameat2(root, LAYOUT_FORMAT_NEW, root, LAYOUT_FORMAT, RENAME_NOREPLACE) < 0)
-		return -errno;
-	return io_fsync(root);
-}
-
 /* The directory that holds the store: whoever we are, ".." of it is where its name is. */
 static int sync_parent(int root)
 {
@@ -172,9 +157,9 @@ static int sync_parent(int root)
 	return io_fsync(fd);
 }
 
-int store_create_finish(int root, const char *uuid)
+int store_create_finish(int root, const char *uuid, int64_t version)
 {
-	int err = finish(root, uuid);
+	int err = layout_write_format(root, uuid, version, RENAME_NOREPLACE);
 
 	return err ? err : sync_parent(root);
 }
@@ -189,7 +174,7 @@ static int make_all(int root, const char *path, const char *uuid, struct errmsg 
 		res = make_blobs(root, uuid);
 	if (!res)
 		res = make_db(root, path, uuid, err);
-	return res ? res : store_create_finish(root, uuid);
+	return res ? res : store_create_finish(root, uuid, migrations_newest(&schema_migrations));
 }
 
 int store_create(const char *path, struct errmsg *err)

@@ -4,6 +4,8 @@
 #define FENCE_STORE_STORE_CREATE_H
 
 #include "base/errmsg.h"
+
+#include <stdint.h>
 #include "store/store_create.h"
 
 /*
@@ -15,8 +17,8 @@
 int store_create(const char *path, struct errmsg *err);
 /*
  * For who makes one of something else, the last step: the directory @root, complete and durable,
- * becomes store @uuid.
+ * becomes store @uuid of format @version, which is that of its database.
  */
-int store_create_finish(int root, const char *uuid);
+int store_create_finish(int root, const char *uuid, int64_t version);
 
 #endif

@@ -16,6 +16,7 @@
 #include "store/tree/revision.h"
 #include "store/tree/session_row.h"
 #include "store/sqlite/setting.h"
+#include "store/sqlite/migrate.h"
 #include "store/sqlite/schema.h"
 #include "store/store_create.h"
 #include "store/store_lock.h"
@@ -203,6 +204,8 @@ static int fill(struct db *db, struct backup_dir *from, struct backup_dir *to,
 		.opt = opt,
 		.result = &out->copied,
 	};
+	/* Of an older backup it is an older store, which is migrated when it is opened first. */
+	int64_t version = 0;
 	int err = note_revision(db, &out->copied);
 
 	if (!err)
@@ -213,7 +216,24 @@ static int fill(struct db *db, struct backup_dir *from, struct backup_dir *to,
 		err = adjust_db(to, out);
 	if (!err)
 		err = name_blobs(to, out->uuid);
-	return err ? err : store_create_finish(to->root, out->uuid);
+	if (!err)
+		err = schema_version(db, &version);
+	return err ? err : store_create_finish(to->root, out->uuid, version);
+}
+
+static int check_db(struct db *db, const struct backup_dir *from, struct errmsg *err)
+{
+	int64_t version = 0;
+	int res = schema_check(db, from->uuid, err);
+
+	if (res)
+		return res;
+	res = schema_version(db, &version);
+	if (res)
+		return errmsg_set(err, res, "cannot read the database of the backup: %s",
+				  strerror(-res));
+	return layout_check_version(from->path, version, migrations_newest(&schema_migrations),
+				    err);
 }
 
 int backup_restore(const char *src, const char *path, const struct backup_options *opt,
@@ -228,7 +248,7 @@ int backup_restore(const char *src, const char *path, const struct backup_option
 	if (!res)
 		res = db_open(from.db, DB_READ, &db, err);
 	if (!res)
-		res = schema_check(db, from.uuid, err);
+		res = check_db(db, &from, err);
 	if (!res)
 		res = make_dir(path, &to, err);
 	if (res)

@@ -5,6 +5,7 @@
  */
 #include "store/sqlite/schema.h"
 #include "store/sqlite/db.h"
+#include "store/sqlite/migrate.h"
 #include "base/uuid.h"
 
 #include <errno.h>
@@ -110,7 +111,7 @@ static int set_marks(struct db *db)
 
 	snprintf(sql, sizeof(sql),
 		 "PRAGMA application_id = %" PRId64 "; PRAGMA user_version = %" PRId64,
-		 SCHEMA_APPLICATION_ID, SCHEMA_VERSION);
+		 SCHEMA_APPLICATION_ID, migrations_newest(&schema_migrations));
 	return db_exec(db, sql);
 }
 
@@ -154,10 +155,8 @@ int schema_check(struct db *db, const char *uuid, struct errmsg *err)
 		return errmsg_set(err, res, "meta.db cannot be read: " DB_DAMAGED_REMEDY);
 	if (app != SCHEMA_APPLICATION_ID || version < 1)
 		return errmsg_set(err, -EUCLEAN, "meta.db is not the database of a fencefs store");
-	if (version > SCHEMA_VERSION)
-		return errmsg_set(err, -EPROTONOSUPPORT,
-				  "meta.db has schema version %" PRId64
-				  ", this program knows up to %" PRId64 "; use a newer fencefs",
-				  version, SCHEMA_VERSION);
+	/* A newer one may keep it elsewhere: store_migrate.h says what is to be done about that. */
+	if (version > migrations_newest(&schema_migrations))
+		return 0;
 	return check_uuid(db, uuid, err);
 }

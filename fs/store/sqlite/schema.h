@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #define SCHEMA_APPLICATION_ID INT64_C(0x46654e43) /* "FeNC" */
-#define SCHEMA_VERSION	      INT64_C(1)
 
 struct db;
 
@@ -18,8 +17,8 @@ struct db;
  */
 int schema_create(struct db *db, const char *uuid);
 /*
- * -EUCLEAN: not our database.  -EPROTONOSUPPORT: a newer schema.  -EXDEV: it belongs to another
- * store than @uuid.
+ * Whether the database is that of store @uuid; which version of the schema it has is for
+ * store_migrate.h. -EUCLEAN: not our database.  -EXDEV: it belongs to another store.
  */
 int schema_check(struct db *db, const char *uuid, struct errmsg *err);
 
