@@ -8,7 +8,7 @@
 #include "store/sqlite/txn.h"
 #include "store/store.h"
 #include "store/tree/change.h"
-#include "store/tree/record.h"
+#include "store/store_create.h"
 
 #include <fcntl.h>
 #include <ftw.h>
