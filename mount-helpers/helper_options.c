@@ -33,7 +33,7 @@ static int set_timeout(struct helper_options *m, const char *value)
 	int64_t n;
 
 	if (number_parse(value, &n) < 0 || n < 1 || n > TIMEOUT_MAX) {
-		fprintf(stderr, "mount.fencefs: x-fence.timeout=%s: seconds are wanted, 1 to %d\n",
+		fprintf(stderr, "mount.fencefs: x-fence.timeout=%s: expected seconds, 1 to %d\n",
 			value, TIMEOUT_MAX);
 		return -EINVAL;
 	}

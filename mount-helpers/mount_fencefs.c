@@ -51,8 +51,8 @@ static const char usage[] =
 	"\n"
 	"Called by mount(8): mount -t fencefs STORE DIRECTORY\n"
 	"\n"
-	"  -s  only warn of unknown options      -f  check, and do nothing\n"
-	"  -n  ignored                           -v  say what is run\n"
+	"  -s  only warn about unknown options   -f  check, and do nothing\n"
+	"  -n  ignored                           -v  print what is run\n"
 	"  -N  mount in that mount namespace (a path such as /proc/PID/ns/mnt, or a pid)\n";
 
 static int parse_flag(struct helper *h, int flag)
@@ -137,8 +137,8 @@ static int check(const struct helper *h)
 
 	if (h->options.remount) {
 		fprintf(stderr,
-			NAME
-			": %s: fencefs cannot be remounted with other options; unmount it, then mount it\n",
+			NAME ": %s: fencefs cannot be remounted with other options; unmount, then "
+			     "mount again\n",
 			h->dir);
 		return STATUS_MOUNT;
 	}
@@ -232,7 +232,7 @@ static int wait_for(const struct helper *h, pid_t pid)
 		if (sigtimedwait(&set, NULL, &left) >= 0 || errno == EINTR)
 			continue;
 		fprintf(stderr,
-			NAME ": %s did not answer within %d s (x-fence.timeout=): given up\n",
+			NAME ": %s did not answer within %d s (x-fence.timeout=); giving up\n",
 			h->dir, h->options.timeout);
 		/* The daemon that it may have started ends when it sees that nobody waits. */
 		kill(pid, SIGTERM);

@@ -51,7 +51,7 @@ static void expire(struct core *c)
 	session_table_each(c, collect_one, &e);
 	for (int i = 0; i < e.n; i++) {
 		if (commit_abort(c, e.v[i], NULL, NULL) == 0)
-			log_info("session %s on %s ended: unused for its ttl", e.v[i]->id,
+			log_info("session %s on %s ended: it was unused for its ttl", e.v[i]->id,
 				 e.v[i]->path);
 		session_put(e.v[i]);
 	}

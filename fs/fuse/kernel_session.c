@@ -66,11 +66,12 @@ static bool want_uring(const struct options *o)
 	if (o->io_uring != CHOICE_ON)
 		return false;
 	if (fuse_version() < 318 || !uring_is_enabled()) {
-		log_warning("no io_uring: it takes libfuse 3.18 and fuse.enable_uring=Y");
+		log_warning("no io_uring: it needs libfuse 3.18 and fuse.enable_uring=Y");
 		return false;
 	}
-	log_warning("io_uring: whoever waits in a ctl file cannot be killed, and 8 who wait on one "
-		    "CPU stop all others there");
+	log_warning(
+		"io_uring: a process that waits on a ctl file cannot be killed, and 8 that wait "
+		"on one CPU block all others there");
 	return true;
 }
 

@@ -113,7 +113,7 @@ int layout_read_format(int root, const char *path, int64_t newest, struct store_
 				  strerror((int)-n));
 	if (parse_format(line, newest, &format) < 0)
 		return errmsg_set(err, -EMEDIUMTYPE,
-				  "%s is not a fencefs store: %s/%s says something else", path,
+				  "%s is not a fencefs store: that is not what %s/%s says", path,
 				  path, LAYOUT_FORMAT);
 	res = layout_check_version(path, format.version, newest, err);
 	if (!res)

@@ -239,8 +239,7 @@ int store_open_with(const struct store_opening *how, struct store **out, struct 
 		return res;
 	}
 	if (unsafe_no_dir_fsync())
-		log_warning(
-			"FENCEFS_UNSAFE_NO_DIR_FSYNC is set: content may be lost at power loss");
+		log_warning("FENCEFS_UNSAFE_NO_DIR_FSYNC is set: blobs may be lost at power loss");
 	*out = s;
 	return 0;
 }

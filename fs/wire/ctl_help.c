@@ -11,7 +11,7 @@
 #define INDENT	10 /* where the keys begin */
 
 static const char introduction[] =
-	"fencefs control file: write one request a line, read one reply a line.\n"
+	"fencefs control file: write requests, one per line, and read one reply to each.\n"
 	"\n"
 	"  exec 3<>.fence/ctl\n"
 	"  echo 'open path=reports token=42 owner=nightly' >&3; read -r reply <&3\n"
@@ -19,7 +19,7 @@ static const char introduction[] =
 	"  # ... write files below that path, then:\n"
 	"  echo commit >&3; read -r reply <&3     # ok revision=7 changed=3\n"
 	"\n"
-	"A request is: verb key=value ...; in a value, space is %20, % is %25, LF is %0A.\n"
+	"A request is: verb key=value ...; in a value, a space is %20, % is %25, LF is %0A.\n"
 	"A reply is: ok key=value ...  or  err ERRNO key=value ... # why\n"
 	"\n";
 

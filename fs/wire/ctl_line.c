@@ -51,7 +51,7 @@ static int check_bytes(const char *text, size_t len, struct ctl_error *error)
 		return ctl_error_set(error, -EINVAL, NULL, NULL, "a NUL byte in the line");
 	if (text[len - 1] == '\r')
 		return ctl_error_set(error, -EINVAL, NULL, NULL,
-				     "the line ends in CR LF; end it in LF alone");
+				     "the line ends with CR LF; end it with LF alone");
 	if (memchr(text, '\r', len))
 		return ctl_error_set(error, -EINVAL, NULL, NULL,
 				     "a CR in the line; write it as %%0D");

@@ -191,13 +191,13 @@ const struct ctl_verb ctl_verbs[CTL_VERBS] = {
 		" waiting waiting_bytes versions fences pages entries blobs pinned missing foreign"
 		" foreign_name restored",
 		"gc grace=1h keep_last=10",
-		"root; ends early when this file is closed; list kind=gc says how far it is", false,
+		"root; stops early when this file is closed; list kind=gc says how far it is", false,
 	},
 	[CTL_POLICY] = {
 		"policy", "what gc keeps, and how large the store may grow",
 		{ COUNT("max_size", "BYTES"), KEEP },
 		KEEP_REPLIES " max_size",
-		"policy keep_last=10 keep_within=30d", "setting it: root", false,
+		"policy keep_last=10 keep_within=30d", "to set it: root", false,
 	},
 };
 /* clang-format on */

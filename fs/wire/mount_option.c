@@ -71,7 +71,7 @@ const struct mount_option mount_options[] = {
 };
 
 const char mount_option_unsafe[] =
-	"after a crash it would let unfenced writes into the bare directory: no option";
+	"not available, since after a crash it would let unfenced writes into the bare directory:";
 
 static const struct mount_option other = { "", MOUNT_DROPPED, MOUNT_MAY_VALUE };
 

@@ -215,7 +215,7 @@ def test_mounts_live_on(tmp):
             assert conversation.read(4096).startswith(b"ok ")
             upgrade = root.run("dpkg", "--install", "/srv/fencefs.deb")
             assert upgrade.stderr.endswith(
-                "fencefs: still served by the program of before, until mounted anew:\nfencefs:   /mnt\n"
+                "fencefs: still served by the previous program, until mounted again:\nfencefs:   /mnt\n"
             ), upgrade.stderr
             removal = root.run("dpkg", "--purge", "fencefs")
             assert removal.stderr.endswith(

@@ -73,7 +73,7 @@ def test_nothing_is_changed_or_left(tmp):
     fence("init", tmp / "store")
     before = run("sh", "-c", 'cd "$1" && find . -ls', "sh", tmp / "store").stdout
     found = doctor(tmp / "store")
-    assert found["served by"] == ("ok", "nobody has the store", None)
+    assert found["served by"] == ("ok", "no process has the store", None)
     assert "mount point" not in found
     assert run("sh", "-c", 'cd "$1" && find . -ls', "sh", tmp / "store").stdout == before
 
@@ -115,7 +115,7 @@ def test_a_full_tmpfs(tmp):
         "$1" doctor "$2/store"
     """
     text = in_namespace(script, tmp, rc=1)
-    assert re.search(r"^missing  space        nothing is free: .*; remedy: fence gc", text, re.M)
+    assert re.search(r"^missing  space        no space is free: .*; remedy: fence gc", text, re.M)
     assert re.search(r"^note     file system  the store lies on tmpfs: ", text, re.M), text
 
 
@@ -128,7 +128,7 @@ def test_without_the_device():
 def test_an_ordinary_user(mnt):
     with kernel.fuse_device_for_all():
         found = doctor(mnt.path, uid=65534)
-    assert found["store"][:2] == ("note", "the store cannot be looked at: Permission denied")
+    assert found["store"][:2] == ("note", "the store cannot be examined: Permission denied")
     assert found["mount point"][0] == found["kernel"][0] == "note"
 
 

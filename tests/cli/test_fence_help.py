@@ -48,7 +48,7 @@ def test_mistakes_name_the_nearest():
         (["put", "--tokem", "4"], "fence: put: unknown option --tokem; did you mean --token?"),
         (["log", "-z", "a"], "fence: log: unknown option -z"),
         (["log"], "fence: log: too few arguments"),
-        (["log", "a", "b"], 'fence: log: too many arguments, from "b" on'),
+        (["log", "a", "b"], 'fence: log: too many arguments, starting with "b"'),
         (["log", "--json=1", "a"], "fence: log: option --json takes no argument"),
         (["put", "a", "b", "--token"], "fence: put: option --token needs an argument: N"),
         (["rejects", "--force"], "fence: rejects: --force belongs to --save"),

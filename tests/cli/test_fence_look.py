@@ -48,7 +48,7 @@ fence     41, set by job-a at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}
 def test_show_what_is_not_there(mnt):
     text = fence("show", mnt / "x/y").out
     assert text.startswith("path      x/y\nkind      absent\n"), text
-    assert "fence     none: any token may claim this path\n" in text
+    assert "fence     none: any token can claim this path\n" in text
     fence("claim", "-t", 7, "-o", "job-a", mnt / "x")
     text = fence("show", mnt / "x/y").out
     assert re.search(r"^fence +7, set (on x )?by job-a at ", text, re.M), text

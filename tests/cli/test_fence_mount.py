@@ -83,7 +83,7 @@ def test_umount_when_busy(mnt):
             f"fence: umount {mnt.path}: busy: sleep (pid {holder.pid}, working directory)"
         ), result.err
         assert lines[1] == (
-            "fence: end what uses it, or let it go as soon as nothing does: fence umount --lazy"
+            "fence: stop what uses it, or detach it now: fence umount --lazy"
         )
         assert is_mounted(mnt.path)
     finally:

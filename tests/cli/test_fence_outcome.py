@@ -37,7 +37,7 @@ def test_the_daemon_goes_in_the_middle_of_a_put(mnt, tmp):
     assert child.returncode == 15, (child.returncode, said)
     assert said.splitlines() == [
         f"fence: put {mnt.path}/f: the outcome is unknown: the daemon went away before it answered",
-        "fence: look before you repeat it, or repeat it with the same --op: fence show, fence log",
+        "fence: check before you repeat it (fence show, fence log), or repeat it with the same --op",
     ]
     mnt.kill()
     mnt.start()
@@ -53,8 +53,8 @@ def test_a_full_store(tmp):
         result = fence("put", "-t", 1, tmp / "big", mnt / "f", rc=1)
         assert result.err.splitlines() == [
             f"fence: put {mnt.path}/f: no space left in the store: its file"
-            " system is full, or the limit that fence policy sets is reached; free some and try again",
-            "fence: nothing was published; nothing of what was there is lost",
+            " system is full, or the limit set by fence policy is reached; free some space and try again",
+            "fence: nothing was published; nothing that was there is lost",
         ], result.err
         assert (mnt / "f").read_text() == "old"
         fence("put", "-t", 1, "-", mnt / "f", input="new")

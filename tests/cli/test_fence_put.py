@@ -164,7 +164,7 @@ def test_sources_that_are_none(mnt, tmp):
     result = fence("put", "-t", 1, tmp / "a", "-", mnt.path, rc=2, input="x")
     assert line_of(result) == "fence: put: standard input cannot be one of several files"
     result = fence("put", "-t", 1, "--if-absent", tmp / "a", tmp / "a", mnt.path, rc=2)
-    assert line_of(result) == "fence: put: a precondition on the content needs a single FILE"
+    assert line_of(result) == "fence: put: a precondition needs a single FILE"
     result = fence("put", "-t", 1, tmp / "a", tmp / "sub/../a", mnt.path, rc=2)
     assert line_of(result) == "fence: put: two files are called a"
     assert os.listdir(mnt.path) == []
@@ -258,7 +258,7 @@ def test_preconditions(mnt):
         result = fence("put", "-t", 1, *option, "-", path, input="no", rc=16)
         lines = result.err.splitlines()
         assert lines[0].startswith(f"fence: put {path}: "), result.err
-        assert lines[1] == "fence: nothing was changed; look at it again: fence show"
+        assert lines[1] == "fence: nothing was changed; look again: fence show"
     fence("put", "-t", 1, "--if-version", 1, "-", path, input="two")
     seen = os.getxattr(path, "user.fence.hash").decode()
     fence("put", "-t", 1, "--if-hash", seen, "-", path, input="three")

@@ -58,7 +58,7 @@ def test_save(mnt, tmp):
     assert fence("rejects", "-m", mnt.path, "--save", one["id"], target).out == ""
     assert target.read_bytes() == content
     result = fence("rejects", "-m", mnt.path, "--save", one["id"], target, rc=1)
-    assert result.err == f"fence: rejects {target}: exists already; --force overwrites it\n"
+    assert result.err == f"fence: rejects {target}: already exists; --force overwrites it\n"
     target.write_text("mine")
     fence("rejects", "-m", mnt.path, "--force", "--save", one["id"], target)
     assert target.read_bytes() == content

@@ -141,7 +141,7 @@ def test_exclusive(mnt):
 def test_what_is_no_session(mnt):
     result = fence("commit", mnt / "x", rc=2)
     assert result.err.splitlines()[0] == (
-        f"fence: commit: {mnt.path}/x is not in the view of a session (.fence/sessions/ID)"
+        f"fence: commit: {mnt.path}/x is not in a session's view (.fence/sessions/ID)"
     )
     result = fence("commit", "0" * 32, cwd=mnt.path, rc=1)
     assert result.err.startswith(f"fence: commit {'0' * 32}: "), result.err

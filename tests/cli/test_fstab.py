@@ -62,4 +62,4 @@ def test_mount_checks_the_line(tmp):
 
 def test_refusals():
     result = fence("mount", "--print-fstab", "-f", "/a", "/b", rc=2)
-    assert result.err.startswith("fence: mount: --print-fstab mounts nothing: no --foreground\n")
+    assert result.err.startswith("fence: mount: --print-fstab mounts nothing, so it does not go with --foreground\n")

@@ -123,7 +123,7 @@ def test_names_that_end_like_a_version(mnt):
     result = fence("cat", f"{mnt.path}/g@7", rc=1)
     assert result.err == (
         f"fence: cat {mnt.path}/g@7: it has no version 7\n"
-        f"fence: to name what is called so, and not a version: {mnt.path}/g@7@\n"
+        f"fence: to name the file itself, and not a version: {mnt.path}/g@7@\n"
     )
     for name in ("h@0", "h@01", "h@x", "h@", "@", "h@1x", "h@-1"):
         put(mnt, name, name)
@@ -342,7 +342,7 @@ def test_watch_concerns_what_is_above(mnt, ctl):
         assert watch.stdout.readline().endswith("  claim    d  a (2) claims it\n")
     result = fence("watch", "--since", "x", mnt.path, rc=2)
     assert result.err.splitlines()[0] == (
-        'fence: watch: "x" is not a revision; fence at prints that of a time'
+        'fence: watch: "x" is not a revision; fence at prints the revision of a time'
     )
 
 
@@ -518,7 +518,7 @@ def test_timeline_since(mnt):
     result = fence("timeline", "--since", "x", mnt / "f", rc=2)
     assert result.err.startswith('fence: timeline: "x" is neither a revision nor a time: 2026-')
     result = fence("timeline", mnt / "nothing", rc=1)
-    assert result.err == f"fence: timeline {mnt.path}/nothing: nothing is recorded of this path\n"
+    assert result.err == f"fence: timeline {mnt.path}/nothing: nothing is recorded for this path\n"
     result = fence("timeline", "--color", "blue", mnt / "f", rc=2)
     assert result.err.startswith('fence: timeline: "blue" is not one of auto, always and never\n')
 

@@ -493,7 +493,7 @@ def test_a_mount_that_nobody_waits_for_any_more(tmp):
     env = {"ASAN_OPTIONS": "detect_leaks=0"}  # which it cannot under a tracer
     done = run(*words, HELPER, store, point, "-o", "x-fence.timeout=1", rc=32, env=env)
     assert done.stderr.endswith(
-        f"mount.fencefs: {point} did not answer within 1 s (x-fence.timeout=): given up\n"
+        f"mount.fencefs: {point} did not answer within 1 s (x-fence.timeout=); giving up\n"
     ), done.stderr
     assert mounts_beneath(tmp) == [], "strace waits for all that it traces"
     assert "mount(" in log.read_text()

@@ -46,7 +46,7 @@ def test_refusals(tmp):
         "mount.fencefs: unknown option 'passthru=off'; did you mean 'passthrough'?\n"
     )
     assert helper(store, point, "-o", "remount,ro", rc=32) == (
-        f"mount.fencefs: {point}: fencefs cannot be remounted with other options; unmount it, then mount it\n"
+        f"mount.fencefs: {point}: fencefs cannot be remounted with other options; unmount, then mount again\n"
     )
     assert helper(tmp / "no", point, rc=32) == (
         f"mount.fencefs: {tmp}/no is not a store: No such file or directory\n"
@@ -55,9 +55,9 @@ def test_refusals(tmp):
         f"mount.fencefs: mount point {tmp}/no: No such file or directory\n"
     )
     assert helper(store, point, "-o", "x-fence.timeout=soon", rc=1) == (
-        "mount.fencefs: x-fence.timeout=soon: seconds are wanted, 1 to 86400\n"
+        "mount.fencefs: x-fence.timeout=soon: expected seconds, 1 to 86400\n"
     )
-    assert helper(store, point, "-o", "passthrough=maybe", rc=1).startswith("fencefs: auto, on or off")
+    assert helper(store, point, "-o", "passthrough=maybe", rc=1).startswith("fencefs: expected auto, on or off")
     assert "usage: mount.fencefs" in helper(store, rc=1)
     assert helper(tmp, point, rc=32).startswith(f"fencefs: {tmp} is not a fencefs store")
     assert not mounted(point)

@@ -50,8 +50,8 @@ def test_allow_other_is_explained(tmp, option, text):
     new_store(tmp)
     script = with_fuse_conf(tmp, text) + f"exec {USER} $F -o {option} $S $M"
     want = (
-        f"fencefs: -o {option}: to ordinary users it is allowed only by a line \"user_allow_other\" in /etc/fuse.conf, "
-        "which root can add\n"
+        f"fencefs: -o {option}: ordinary users may use it only if there is a line \"user_allow_other\" in "
+        "/etc/fuse.conf, which root can add\n"
     )
     with kernel.fuse_device_for_all():
         assert in_private(script, tmp, rc=1).stderr.endswith(want)
@@ -136,7 +136,7 @@ def test_a_device_for_root_alone(tmp):
     script = make_dev(tmp) + f"mknod -m 600 /dev/fuse c 10 229; exec {USER} $F $S $M"
     done = in_private(script, tmp, rc=1)
     assert done.stderr.endswith(
-        "fencefs: /dev/fuse: Permission denied: it is to be open to everyone, chmod 666 /dev/fuse\n"
+        "fencefs: /dev/fuse: Permission denied: everyone must be able to open it, chmod 666 /dev/fuse\n"
     ), done.stderr
 
 
@@ -147,6 +147,6 @@ def test_root_in_a_container(tmp):
     drop = ["setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin"]
     done = run(*drop, fencefs_program(), tmp / "store", tmp / "mnt", rc=1)
     assert done.stderr.endswith(
-        f"fencefs: cannot mount at {tmp}/mnt: it takes the capability CAP_SYS_ADMIN, which root does not have here, "
+        f"fencefs: cannot mount at {tmp}/mnt: this needs the capability CAP_SYS_ADMIN, which root does not have here, "
         "as in a container\n"
     ), done.stderr

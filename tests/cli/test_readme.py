@@ -53,3 +53,14 @@ def test_examples(mnt, tmp, document, shell):
     for (commands, output), got in zip(examples, printed, strict=False):
         assert re.fullmatch(as_pattern(output), got), f"{commands}printed\n{got}and not\n{output}"
     assert len(printed) == len(examples) + 1
+
+
+def test_no_page_is_left_out():
+    for page in sorted(source_dir().glob("*/man/*.scd")):
+        if re.search(r"^; (sh|output)$", page.read_text(encoding="utf-8"), re.M):
+            assert str(page.relative_to(source_dir())) in DOCUMENTS
+
+
+def test_readme_is_short():
+    """What is longer belongs in a manual page."""
+    assert len((source_dir() / "README.md").read_text(encoding="utf-8").splitlines()) <= 250

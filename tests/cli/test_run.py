@@ -147,7 +147,7 @@ def test_frozen_between_its_last_write_and_its_commit(mnt, tmp):
     result = a.end(13)
     assert re.fullmatch(
         rf"fence: run {re.escape(str(mnt / 'p/'))}/: stale token 1 < 2 \(set by job-b at .*\); nothing was "
-        rf"published, what the job wrote is kept: fence rejects {re.escape(str(mnt.path))}\n",
+        rf"published; what the job wrote is kept: fence rejects {re.escape(str(mnt.path))}\n",
         result.err,
     ), result.err
     assert (mnt / "p/out").read_text() == "B\n"
@@ -184,7 +184,7 @@ def test_lost_and_terminated(mnt, tmp):
     fence("release", "--force", mnt / "p")
     result = a.end(14)
     assert result.out == "ended\n"
-    assert f"fence: run {mnt / 'p/'}/: lease lost: it expired or was taken away; the job is ended\n" in result.err
+    assert f"fence: run {mnt / 'p/'}/: lease lost: it has expired or was taken away; the job is being stopped\n" in result.err
     assert not (mnt / "p").exists()
 
 

@@ -10,7 +10,7 @@ from fenceharness import *
 from fenceharness.exposition import parse, values
 from fencelib.tracing import injecting
 
-UP = "# HELP fencefs_up Whether the mount answers; 0 is written by fence metrics.\n# TYPE fencefs_up gauge\n"
+UP = "# HELP fencefs_up Whether the mount answers; if it does not, fence metrics writes 0.\n# TYPE fencefs_up gauge\n"
 
 
 def put(mnt, path, data, token):
@@ -197,7 +197,7 @@ def test_textfile(mnt, tmp):
 
 
 def test_textfile_is_replaced_whole(mnt, tmp):
-    """The old file is another inode, which who has it open reads on."""
+    """The old file is another inode, which stays readable for whoever has it open."""
     file = tmp / "shared.prom"
     file.write_text("old\n")
     with open(file) as old:
@@ -211,10 +211,10 @@ def test_textfile_that_cannot_be_written(mnt, tmp):
     where.mkdir()
     (where / "sub").mkdir()
     done = fence("metrics", "--textfile", where / "sub", mnt.path, rc=1)
-    assert done.err == f"fence: metrics {where}/sub: Is a directory; the old file stays\n"
+    assert done.err == f"fence: metrics {where}/sub: Is a directory; the old file is unchanged\n"
     assert os.listdir(where) == ["sub"]
     done = fence("metrics", "--textfile", tmp / "none/x", mnt.path, rc=1)
-    assert done.err == f"fence: metrics {tmp}/none/x: No such file or directory; the old file stays\n"
+    assert done.err == f"fence: metrics {tmp}/none/x: No such file or directory; the old file is unchanged\n"
     with loop_fs("ext4", "16M") as disk:
         file = disk / "shared.prom"
         file.write_text("old\n")
@@ -222,7 +222,7 @@ def test_textfile_that_cannot_be_written(mnt, tmp):
             state = os.statvfs(disk.path)
             os.posix_fallocate(ballast.fileno(), 0, state.f_bavail * state.f_frsize)
         done = fence("metrics", "--textfile", file, mnt.path, rc=1)
-        assert done.err == f"fence: metrics {file}: No space left on device; the old file stays\n"
+        assert done.err == f"fence: metrics {file}: No space left on device; the old file is unchanged\n"
         assert file.read_text() == "old\n"
         assert {"shared.prom", "ballast"} <= set(os.listdir(disk.path))
         assert not [name for name in os.listdir(disk.path) if name.endswith(".tmp")]

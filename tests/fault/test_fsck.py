@@ -147,7 +147,7 @@ def test_flipped_byte_in_a_page_of_the_database(tmp):
         flip(file, page * PAGE + at)
         result = fence("fsck", store, rc=None)
         assert result.rc == 20, (page + 1, at, result)
-        told = f"page {page + 1} does not match its sum", f"page {page + 1} is damaged"
+        told = f"page {page + 1} does not match its checksum", f"page {page + 1} is damaged"
         assert any(words in result.out + result.err for words in told), result
         file.write_bytes(whole)
     # Two pages in each other's place, each whole.
@@ -255,7 +255,7 @@ def test_database_written_by_another_program(tmp):
     before = (store.path / "meta.db").read_bytes()
     assert fence("fsck", store, rc=20)
     accepted = fence("fsck", "--accept-pages", store, rc=0)
-    assert re.search(r"fence: \d+ pages of meta\.db are taken as they are", accepted.err), accepted.err
+    assert re.search(r"fence: \d+ pages of meta\.db were accepted as they are", accepted.err), accepted.err
     (kept,) = (store.path / "lost+found").glob("meta.db-*")
     assert kept.read_bytes() == before
     fsck(store, "--data", rc=0)
@@ -399,7 +399,7 @@ def test_interrupted_check_goes_on(tmp):
     wait_until(state.exists, "the first note of how far it came")
     process.send_signal(signal.SIGINT)
     out, err = process.communicate()
-    assert process.returncode == 1 and b"goes on" in err, (process.returncode, out, err)
+    assert process.returncode == 1 and b"same command continues" in err, (process.returncode, out, err)
     done = int(state.read_text().split()[3])
     assert 0 < done < 40, done
     other = Store(tmp / "other")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pages of the database that do not match their sums: what is read from them all the same harms nothing else."""
+"""Pages of the database that do not match their checksums: what is read from them all the same harms nothing else."""
 
 import errno
 import random

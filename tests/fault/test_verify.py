@@ -416,7 +416,7 @@ def test_wrong_in_memory_only(tmp):
     file = file_of(store, "d/b", 2)
     with injecting(mnt, tmp / "log", "pread64", "error=EIO:when=1", "-P", file):
         assert (mnt / "d/b").read_bytes() == content("d/b", 2, BIG)
-        wait_until(lambda: told(mnt, "is right on the disk"), "it to be read again")
+        wait_until(lambda: told(mnt, "is right on disk"), "it to be read again")
     assert not is_marked(store)
     assert (mnt / "d/b").read_bytes() == content("d/b", 2, BIG)
 

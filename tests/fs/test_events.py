@@ -288,7 +288,7 @@ def test_what_was_dropped_is_said(mnt):
     text = run("timeout", "-s", "INT", "--preserve-status", "2", fence_program(), "watch", "--since", "2", mnt.path)
     lines = text.stdout.splitlines()
     assert lines[0] == (
-        "-- some events were missed: they are no longer kept; from revision 13 on --"
+        "-- some events were missed: they are no longer kept; continuing from revision 13 --"
     ), lines[0]
     assert len(lines) == 10
 

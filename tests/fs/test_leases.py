@@ -285,7 +285,7 @@ def test_waiters_of_the_whole_tree(mnt, ctl):
     above.send("acquire", path="a", ttl="30s", wait="50s", owner="above")
     wait_until(lambda: waiters(mnt, "a/b") == 1, "one waiter")
     beside = ctl.expect_err("EBUSY", "acquire", path="a/c", ttl="1s")
-    assert "holder" not in beside and "others wait" in beside.text, beside.raw
+    assert "holder" not in beside and "others are waiting" in beside.text, beside.raw
     ctl.expect_ok("acquire", path="b", ttl="1s")
     ctl.expect_ok("release", path="a/b", token=token, owner="h")
     assert above.reply()["token"]

@@ -115,7 +115,7 @@ def test_any_program_reads_all_of_it(mnt, tmp, name):
     assert name in os.listdir(mnt / ".fence")
     assert os.stat(path).st_size == 0 and os.stat(path).st_mode & 0o7777 == 0o444
     first = text_of(mnt, name).splitlines()[0]
-    wait_until(lambda: "being added up" not in text_of(mnt, "status"), "the space to be added up")
+    wait_until(lambda: "still being counted" not in text_of(mnt, "status"), "the space to be counted")
     ways = [["cat", path], ["head", "-n", "1000", path], ["dd", "status=none", "bs=100", f"if={path}"]]
     ways += [["sh", "-c", 'cat <"$0"', path], ["tail", "-n", "+1", path]]
     if shutil.which("curl"):

@@ -73,7 +73,7 @@ def test_expect_hash(mnt, ctl, size):
     assert reply.ok and (mnt / "p").read_text() == "new"
     reply, _ = commit_of(mnt, "late", expects=[f"path=p hash={hash_of(mnt / 'q')}"])
     assert reply.errno_name == reply.write_errno_name == "ECANCELED", reply
-    assert reply.text == "the content of p is not the expected one; it is at version 2", reply.raw
+    assert reply.text == "the content of p is not as expected; it is at version 2", reply.raw
     assert (mnt / "p").read_text() == "new"
 
 

@@ -111,7 +111,7 @@ static void mistakes_are_named(void **state)
 		{ "a -t", "option --token needs an argument: N" },
 		{ "--force=1 a", "option --force takes no argument" },
 		{ "-f", "too few arguments" },
-		{ "a b c", "too many arguments, from \"c\" on" },
+		{ "a b c", "too many arguments, starting with \"c\"" },
 	};
 	struct parsed p;
 

@@ -132,8 +132,9 @@ static int hello(struct ctl_client *c, struct errmsg *err)
 		return errmsg_set(err, r, "no answer from the mount: %s", exit_error_text(r));
 	proto = reply_get(&reply, "proto");
 	if (reply.err || !proto || strcmp(proto, "1") != 0)
-		return errmsg_set(err, -EPROTO,
-				  "the mount speaks another protocol than this fence (1)");
+		return errmsg_set(
+			err, -EPROTO,
+			"the mount does not speak the protocol of this version of fence (1)");
 	return 0;
 }
 

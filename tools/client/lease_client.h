@@ -12,17 +12,17 @@
 
 #define LEASE_TTL "30s" /* where --ttl is not given */
 
-#define OPTION_TTL                                                                           \
-	{                                                                                    \
-		"ttl", 0, "TIME", "how long the lease lasts without a renewal; default: 30s" \
+#define OPTION_TTL                                                                               \
+	{                                                                                        \
+		"ttl", 0, "TIME", "how long the lease lasts without being renewed; default: 30s" \
 	}
-#define OPTION_WAIT                                                                 \
-	{                                                                           \
-		"wait", 'w', "TIME", "wait for the lease as long, such as 90s, 10m" \
+#define OPTION_WAIT                                                                     \
+	{                                                                               \
+		"wait", 'w', "TIME", "how long to wait for the lease, such as 90s, 10m" \
 	}
-#define OPTION_NO_WAIT                                                          \
-	{                                                                       \
-		"no-wait", 'n', NULL, "do not wait when somebody else holds it" \
+#define OPTION_NO_WAIT                                                        \
+	{                                                                     \
+		"no-wait", 'n', NULL, "do not wait if somebody else holds it" \
 	}
 
 struct lease_query {

@@ -44,12 +44,12 @@ static int copy_file(const char *mount, const char *file, int to, struct errmsg 
 	buf_printf(&path, "%s/.fence/%s", strcmp(mount, "/") == 0 ? "" : mount, file);
 	fd = open(path.s, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
-		return errmsg_set(msg, -EPROTO, "its daemon is older and has no .fence/%s", file);
+		return errmsg_set(msg, -EPROTO, "its daemon is too old to have .fence/%s", file);
 	if (fd < 0)
 		return errmsg_set(msg, -errno, "%s", exit_error_text(-errno));
 	while ((n = read(fd, piece, sizeof(piece))) > 0)
 		if (io_write_all(to, piece, (size_t)n) < 0)
-			return errmsg_set(msg, -EPIPE, "nobody listens");
+			return errmsg_set(msg, -EPIPE, "nobody is listening");
 	return n < 0 ? errmsg_set(msg, -errno, "%s", exit_error_text(-errno)) : 0;
 }
 
@@ -183,7 +183,7 @@ static int take_verdict(struct probe *p)
 	struct verdict v;
 
 	if (p->text.len < sizeof(v))
-		return errmsg_set(&p->err, -EIO, "the process that asked the mount has died");
+		return errmsg_set(&p->err, -EIO, "the process that was asking the mount has died");
 	p->text.len -= sizeof(v);
 	memcpy(&v, p->text.s + p->text.len, sizeof(v));
 	p->text.s[p->text.len] = '\0';

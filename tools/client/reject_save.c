@@ -82,7 +82,7 @@ static int save_file(const struct args *a, const char *id, int from, const char 
 	int r;
 
 	if (flags && lstat(file, &st) == 0) {
-		report_error(a, file, -EEXIST, "exists already; --force overwrites it");
+		report_error(a, file, -EEXIST, "already exists; --force overwrites it");
 		return EXIT_FAILED;
 	}
 	if (fstat(from, &st) < 0)

@@ -36,7 +36,7 @@ static int by_path(const struct args *a, const char *path, struct target *out_ta
 	if (code)
 		return code;
 	if (!t.session[0]) {
-		report_usage(a, "%s is not in the view of a session (.fence/sessions/ID)", path);
+		report_usage(a, "%s is not in a session's view (.fence/sessions/ID)", path);
 		return EXIT_USAGE;
 	}
 	strcpy(out_id, t.session);

@@ -127,7 +127,7 @@ static int missing(const struct args *a, const struct version_arg *v, int err)
 	else
 		code = report_error(a, v->given, -ENOENT, "it has no version %s", v->number);
 	if (v->kind != VERSION_LIVE && lstat(v->given, &st) == 0)
-		report_hint("to name what is called so, and not a %s: %s@", what, v->given);
+		report_hint("to name the file itself, and not a %s: %s@", what, v->given);
 	return code;
 }
 

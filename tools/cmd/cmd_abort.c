@@ -40,9 +40,8 @@ const struct verb verb_abort = {
 	.name = "abort",
 	.summary = "End a session and drop its changes",
 	.usage = usage,
-	.about =
-		"DIR is any path in the session's view. Without an argument: $FENCE_SESSION, or the session\n"
-		"whose view the working directory is in.",
+	.about = "DIR is any path in the session's view. The default is $FENCE_SESSION, or else\n"
+		 "the session whose view the working directory is in.",
 	.options = options,
 	.exits = exits,
 	.max_args = 1,

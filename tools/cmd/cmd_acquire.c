@@ -49,12 +49,12 @@ const struct verb verb_acquire = {
 	.name = "acquire",
 	.summary = "Take the lease on a path and print its token",
 	.usage = usage,
-	.about =
-		"For scripts; fence run does this by itself. The token is higher than all before it, and shuts\n"
-		"them out of PATH and of all beneath it. Without --wait a lease that somebody else holds is\n"
-		"status 11 at once; with it, those who wait are served in the order in which they came. The lease\n"
-		"lasts until fence release, or for --ttl after the last fence renew. When it runs out nothing is\n"
-		"taken back: its token may write until somebody takes the next lease.",
+	.about = "For scripts; fence run does this by itself. The token is higher than all\n"
+		 "before it and shuts them out of PATH and everything beneath it. Without\n"
+		 "--wait, the exit status is 11 at once if somebody else holds the lease; with\n"
+		 "it, those who wait are served in the order in which they came. The lease\n"
+		 "lasts until fence release, or for --ttl after the last fence renew. Its end\n"
+		 "takes nothing back: the token may write until somebody takes the next lease.",
 	.examples = "FENCE_TOKEN=$(fence acquire --ttl 5m --wait 1h /mnt/shared/reports) || exit\n"
 		    "export FENCE_TOKEN\n"
 		    "fence put report.csv /mnt/shared/reports/\n"

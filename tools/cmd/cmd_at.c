@@ -67,7 +67,7 @@ const struct verb verb_at = {
 	.name = "at",
 	.summary = "Print the revision of the tree at a time",
 	.usage = usage,
-	.about = "MOUNT is any path in the mount. The whole tree as it was then is in\n"
+	.about = "MOUNT is any path in the mount. The whole tree as it was at that time is in\n"
 		 "MOUNT/.fence/at/REVISION/.",
 	.examples = "fence at /mnt/shared --time \"10m ago\"\n"
 		    "ls /mnt/shared/.fence/at/$(fence at /mnt/shared)/",

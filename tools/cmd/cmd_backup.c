@@ -33,7 +33,7 @@ static void print_text(const struct backup_result *b, const char *dest)
 
 	display_size(&fresh, (uint64_t)b->new_bytes);
 	display_size(&all, (uint64_t)b->bytes);
-	printf("%s holds revision %" PRId64 ": %" PRId64 " files of content (%s), of which %" PRId64
+	printf("%s holds revision %" PRId64 ": %" PRId64 " blobs (%s), of which %" PRId64
 	       " (%s) are new\n",
 	       dest, b->revision, b->blobs, all.s, b->new_blobs, fresh.s);
 }
@@ -48,8 +48,9 @@ static int finish(const struct args *a, struct backup_report *r, const struct ba
 		print_text(b, dest);
 	if (!b->lost)
 		return EXIT_OK;
-	report_hint("%" PRId64 " pieces of content are damaged or missing in the store, and not in "
-		    "the backup: fence fsck --data",
+	report_hint("%" PRId64
+		    " blobs are damaged or missing in the store, and not in the backup: fence fsck "
+		    "--data",
 		    b->lost);
 	return EXIT_DAMAGE;
 }
@@ -75,7 +76,7 @@ static int run(const struct args *a)
 		code = exit_code_of(r) == EXIT_DAMAGE ? EXIT_DAMAGE : EXIT_FAILED;
 		if (r == -EINTR)
 			report_hint("interrupted; the backup in %s is still the old one, and what "
-				    "was copied need not be again",
+				    "was copied will not be copied again",
 				    dest);
 		else
 			report_error(a, dest, r, "%s", *err.s ? err.s : strerror(-r));
@@ -97,14 +98,14 @@ const struct verb verb_backup = {
 	.name = "backup",
 	.summary = "Back a store up, mounted or not",
 	.usage = usage,
-	.about =
-		"DEST is a directory; it is made, or brought up to date: only new content is copied (sharing its\n"
-		"blocks where the file system can) and compared with its hash. The backup is of one revision,\n"
-		"whatever is committed meanwhile, and DEST is a whole backup at every moment: interrupted, it is\n"
-		"still the old one. Nothing but fence backup should write to DEST.\n"
-		"\n"
-		"With --link content is not copied at all: that guards against removal, not against damage, since\n"
-		"both names lead to the same file.",
+	.about = "DEST is a directory, which is made or brought up to date: only new blobs are\n"
+		 "copied (sharing their blocks if the file system can) and compared with their\n"
+		 "hashes. The backup is of one revision, whatever is committed meanwhile, and\n"
+		 "DEST is a whole backup at every moment: if this is interrupted, it is still\n"
+		 "the old one. Nothing but fence backup should write to DEST.\n"
+		 "\n"
+		 "With --link, blobs are not copied at all. That guards against removal but not\n"
+		 "against damage, since both names lead to the same file.",
 	.examples = "fence backup -v /mnt/shared /backup/shared",
 	.options = options,
 	.exits = exits,

@@ -100,11 +100,10 @@ const struct verb verb_cat = {
 	.name = "cat",
 	.summary = "Print the content of files",
 	.usage = usage,
-	.about =
-		"What is printed is one version of each file, whatever is committed meanwhile. PATH@N is\n"
-		"version N, as fence log numbers them; PATH@rN is the file in the tree of revision N. A name\n"
-		"that itself ends in @ and a number is written with one more @: the file a@2 is a@2@, its\n"
-		"first version a@2@1.",
+	.about = "Prints one version of each file, whatever is committed meanwhile. PATH@N is\n"
+		 "version N, as numbered by fence log; PATH@rN is the file in the tree of\n"
+		 "revision N. A name that itself ends in @ and a number is written with one\n"
+		 "more @: the file a@2 is a@2@, its first version a@2@1.",
 	.examples = "fence cat /mnt/shared/reports/today.csv@3",
 	.options = options,
 	.exits = exits,

@@ -45,11 +45,11 @@ static const int exits[] = { 10, 13, 15, 0 };
 
 const struct verb verb_claim = {
 	.name = "claim",
-	.summary = "Shut every lower token out of a path and of all beneath it",
+	.summary = "Shut lower tokens out of a path and everything beneath it",
 	.usage = usage,
-	.about =
-		"For a new owner that wants the old one shut out before it writes anything itself. PATH need\n"
-		"not exist. A claim is durable when this returns, and nothing takes it back.",
+	.about = "For a new owner that wants to shut the old one out before it writes anything\n"
+		 "itself. PATH need not exist. When this returns, the claim is durable, and\n"
+		 "nothing takes it back.",
 	.examples = "fence claim --token 42 /mnt/shared/reports",
 	.options = options,
 	.exits = exits,

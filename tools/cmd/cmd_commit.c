@@ -38,7 +38,7 @@ static int run(const struct args *a)
 static const char *const usage[] = { "[OPTION]... [SESSION|DIR]", NULL };
 static const struct option_spec options[] = {
 	OPTION_OP,
-	{ "seq", 0, "N", "order of one owner's commits: must be higher than the last one's" },
+	{ "seq", 0, "N", "order of one owner's commits: must be higher than the last one" },
 	OPTION_ONCE,
 	OPTION_MOUNT,
 	OPTION_VERBOSE,
@@ -51,10 +51,10 @@ const struct verb verb_commit = {
 	.name = "commit",
 	.summary = "Publish a session's changes, all at once",
 	.usage = usage,
-	.about =
-		"DIR is any path in the session's view. Without an argument: $FENCE_SESSION, or the session\n"
-		"whose view the working directory is in. When this returns 0 the changes are durable and\n"
-		"visible; when a newer owner has taken a changed path, nothing of them is (exit status 13).",
+	.about = "DIR is any path in the session's view. The default is $FENCE_SESSION, or else\n"
+		 "the session whose view the working directory is in. When this returns 0, the\n"
+		 "changes are durable and visible; if a newer owner has taken one of the\n"
+		 "changed paths, none of them is (exit status 13).",
 	.examples = "fence commit \"$dir\"",
 	.options = options,
 	.exits = exits,

@@ -61,11 +61,11 @@ static int run(const struct args *a)
 	auto_store_target struct store_target t = { 0 };
 	struct usage u;
 	const struct row rows[] = {
-		{ "live", "contents of current versions", &u.live },
-		{ "history", "contents of past versions only", &u.history },
-		{ "orphans", "contents that no version has; fence gc removes them", &u.orphans },
+		{ "live", "blobs of current versions", &u.live },
+		{ "history", "blobs of past versions only", &u.history },
+		{ "orphans", "blobs that no version refers to; fence gc removes them", &u.orphans },
 		{ "staging", "files of open sessions", &u.staging },
-		{ "database", "files; small contents are in there", &u.database },
+		{ "database", "files; small blobs are in there", &u.database },
 		{ NULL, NULL, NULL },
 	};
 	int code = store_target_open(a, a->rest[0], &t), r;
@@ -88,11 +88,10 @@ static const int exits[] = { 10, 20, 0 };
 
 const struct verb verb_df = {
 	.name = "df",
-	.summary = "Say what takes up the space of a store",
+	.summary = "Show what takes up the space of a store",
 	.usage = usage,
-	.about =
-		"Content that several versions share is counted once. For who may read the store's directory:\n"
-		"root, or the user who serves it.",
+	.about = "Blobs that several versions share are counted once. Only root and the user\n"
+		 "who serves the store may read its directory.",
 	.options = options,
 	.exits = exits,
 	.min_args = 1,

@@ -206,7 +206,7 @@ static int run(const struct args *a)
 
 static const char *const usage[] = { "[-q] [-U N] PATH@A [PATH@B]", NULL };
 static const struct option_spec options[] = {
-	{ "brief", 'q', NULL, "say only whether they differ, and which files" },
+	{ "brief", 'q', NULL, "only say whether they differ, and which files do" },
 	{ "unified", 'U', "N", "lines of context (default: 3)" },
 	OPTION_END,
 };
@@ -216,11 +216,11 @@ const struct verb verb_diff = {
 	.name = "diff",
 	.summary = "Compare versions of a file or directory",
 	.usage = usage,
-	.about =
-		"Runs diff(1) on two versions, or on one and what is there now. Versions are written as for\n"
-		"fence cat: PATH@N, and PATH@rN for the tree of revision N, which is what one wants for a\n"
-		"directory: its own versions count changes of its mode and owner only. It answers as diff\n"
-		"does: 0 no difference, 1 different, 2 it failed.",
+	.about = "Runs diff(1) on two versions, or on one version and what is there now.\n"
+		 "Versions are written as for fence cat: PATH@N, or PATH@rN for the tree of\n"
+		 "revision N, which is the one to use for a directory, since a directory's own\n"
+		 "versions count only changes of its mode and owner. The exit status is that of\n"
+		 "diff: 0 no difference, 1 different, 2 failed.",
 	.examples = "fence diff /mnt/shared/reports/a.csv@1 /mnt/shared/reports/a.csv@2\n"
 		    "fence diff /mnt/shared/reports@r41",
 	.options = options,

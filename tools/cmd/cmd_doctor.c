@@ -112,11 +112,10 @@ static const int exits[] = { 10, 0 };
 
 const struct verb verb_doctor = {
 	.name = "doctor",
-	.summary = "Say what this machine offers, and what to do about what it lacks",
+	.summary = "Check this machine, and say what to do about what it lacks",
 	.usage = usage,
-	.about =
-		"Of a store or a mount: also what its file system offers, and who serves it. Changes "
-		"nothing. The exit status is 1 if something is missing that is needed.",
+	.about = "For a store or a mount, also what its file system offers, and who serves it.\n"
+		 "Changes nothing. The exit status is 1 if something is missing that is needed.",
 	.examples = "fence doctor\n"
 		    "fence doctor /mnt/shared",
 	.options = options,

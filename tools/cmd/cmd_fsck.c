@@ -146,7 +146,7 @@ static int say_error(struct check *c, int err)
 	const char *resume = args_get(c->args, "resume");
 
 	if (err == -EINTR && resume && args_has(c->args, "data"))
-		report_hint("interrupted; the same command goes on where it stopped");
+		report_hint("interrupted; the same command continues where it stopped");
 	else if (err == -EINTR)
 		report_hint("interrupted");
 	else if (resume && (err == -EXDEV || err == -EINVAL))
@@ -166,10 +166,10 @@ static bool has_agreed(const struct check *c)
 	if (args_has(c->args, "yes"))
 		return true;
 	if (!isatty(STDIN_FILENO) || c->print.as_json) {
-		report_hint("nothing was changed; to do what is said above: --repair --yes");
+		report_hint("nothing was changed; rerun with --repair --yes to apply");
 		return false;
 	}
-	fprintf(stderr, "fence: do all this? [y/N] ");
+	fprintf(stderr, "fence: apply all this? [y/N] ");
 	return fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
@@ -189,7 +189,7 @@ static int repair(struct check *c)
 		report_error(c->args, c->target.path, r, "%s", err.s);
 		return r == -EUCLEAN ? EXIT_DAMAGE : EXIT_FAILED;
 	}
-	report_hint("repaired %zu; what was changed is written down in %s/%s", fsck_plan_size(plan),
+	report_hint("repaired %zu; what was changed is recorded in %s/%s", fsck_plan_size(plan),
 		    c->target.path, LAYOUT_LOST_FOUND);
 	return EXIT_OK;
 }
@@ -251,11 +251,13 @@ static int accept_pages(const struct args *a)
 		return res == -EBUSY ? EXIT_FAILED : exit_code_of(res);
 	}
 	if (!done.pages)
-		report_hint("every page of meta.db matches its sum: nothing to accept");
+		report_hint("every page of meta.db matches its checksum: nothing to accept");
 	else
-		report_hint("%" PRId64
-			    " pages of meta.db are taken as they are; as it was it is %s/%s/%s",
-			    done.pages, path, LAYOUT_LOST_FOUND, done.copy);
+		report_hint(
+			"%" PRId64
+			" pages of meta.db were accepted as they are; the database as it was is "
+			"%s/%s/%s",
+			done.pages, path, LAYOUT_LOST_FOUND, done.copy);
 	return EXIT_OK;
 }
 
@@ -298,13 +300,14 @@ static int run(const struct args *a)
 static const char *const usage[] = { "[--data [--rate BYTES] [--resume FILE]] [--json] STORE|MOUNT",
 				     NULL };
 static const struct option_spec options[] = {
-	{ "data", 0, NULL, "also read all content and compare it with its hashes" },
-	{ "rate", 0, "BYTES", "read at most so much a second, such as 50M" },
-	{ "resume", 0, "FILE", "keep in FILE how far --data has come, and go on from there" },
-	{ "repair", 0, NULL, "move what is wrong aside, on a store that is not mounted" },
-	{ "yes", 'y', NULL, "do not ask before the repair" },
+	{ "data", 0, NULL, "also read all blobs and compare them with their hashes" },
+	{ "rate", 0, "BYTES", "read at most this much per second, such as 50M" },
+	{ "resume", 0, "FILE", "record in FILE how far --data has come, and continue from there" },
+	{ "repair", 0, NULL, "move aside what is wrong, in a store that is not mounted" },
+	{ "yes", 'y', NULL, "do not ask before repairing" },
 	{ "accept-pages", 0, NULL,
-	  "first take the pages of meta.db as they are, although they do not match their sums: another program has written them, or there is no backup" },
+	  "first accept the pages of meta.db as they are, although they do not match their "
+	  "checksums: because another program has written them, or there is no backup" },
 	OPTION_JSON,
 	OPTION_END,
 };
@@ -314,20 +317,22 @@ const struct verb verb_fsck = {
 	.name = "fsck",
 	.summary = "Check a store, mounted or not, for damage",
 	.usage = usage,
-	.about =
-		"Looks at the database and at whether all content is there; with --data also at the content\n"
-		"itself. Each finding says what was found, which version of which path it belongs to, what it\n"
-		"means, and what to do about it. Notes are no damage. Opening content that --data found damaged\n"
-		"gives EIO from then on, until a later --data finds it good again; who has it open reads on. A\n"
-		"mounted store marks likewise what it finds damaged after a program has read all of a file.\n"
-		"\n"
-		"--repair says with each finding what it would do, and asks. Nothing is deleted: files of damaged\n"
-		"content go to STORE/lost+found, versions that collide with others or could not be reached to\n"
-		"lost+found in the tree, and STORE/lost+found/repair-TIME has each row as it was.\n"
-		"\n"
-		"Each page of meta.db has a sum, which other programs do not write: a copy made by sqlite3's\n"
-		".backup, or a VACUUM, looks damaged. --accept-pages gives such pages new sums; the database as\n"
-		"it was goes to STORE/lost+found.",
+	.about = "Checks the database and that all blobs are there; with --data, also the blobs\n"
+		 "themselves. Each finding says what was found, which version of which path it\n"
+		 "belongs to, what it means, and what to do about it. Notes are not damage.\n"
+		 "Opening a file whose blob --data found damaged gives EIO from then on, until\n"
+		 "a later --data finds it good again; open files stay readable. A mounted store\n"
+		 "also marks what it finds damaged after a program has read all of a file.\n"
+		 "\n"
+		 "--repair says for each finding what it would do, and asks. Nothing is\n"
+		 "deleted: damaged blobs go to STORE/lost+found, versions that collide with\n"
+		 "others or could not be reached go to lost+found in the tree, and\n"
+		 "STORE/lost+found/repair-TIME has each row as it was.\n"
+		 "\n"
+		 "Each page of meta.db has a checksum, which other programs do not write: a\n"
+		 "copy made by sqlite3's .backup, or a VACUUM, looks damaged. --accept-pages\n"
+		 "gives such pages new checksums; the database as it was goes to\n"
+		 "STORE/lost+found.",
 	.examples =
 		"fence fsck /srv/store\nfence fsck --data --rate 50M --resume /var/tmp/check /mnt/shared",
 	.options = options,

@@ -89,8 +89,7 @@ static int succeed(const struct collect *c)
 	gc_print_report(&c->print, &c->report, c->opt.dry_run, args_has(c->args, "json"), 0, NULL);
 	if (!c->report.missing)
 		return EXIT_OK;
-	report_error(c->args, c->target.path, -EUCLEAN,
-		     "content is missing in blobs/: run fence fsck");
+	report_error(c->args, c->target.path, -EUCLEAN, "blobs are missing: run fence fsck");
 	return EXIT_DAMAGE;
 }
 
@@ -308,13 +307,14 @@ static const char *const usage[] = {
 	NULL,
 };
 static const struct option_spec options[] = {
-	{ "dry-run", 'n', NULL, "say what would go, and change nothing" },
-	{ "grace", 0, "TIME", "how long content must have been unreferenced; default: 1h" },
+	{ "dry-run", 'n', NULL, "say what would be removed, and change nothing" },
+	{ "grace", 0, "TIME", "how long a blob must have been unreferenced; default: 1h" },
 	KEEP_OPTIONS,
-	{ "path", 0, "PATH", "prune history only at and beneath PATH; may be repeated" },
+	{ "path", 0, "PATH", "prune history only at and beneath PATH; can be repeated" },
 	{ "after-restore", 0, NULL, "go on although the database is older than the blobs" },
 	{ "forget-fences", 0, "TIME",
-	  "drop fences not used for TIME on paths that are gone: a job paused for longer can publish there again" },
+	  "drop fences not used for TIME on paths that are gone: a job stalled for longer can "
+	  "publish there again" },
 	OPTION_JSON,
 	OPTION_END,
 };
@@ -324,15 +324,15 @@ const struct verb verb_gc = {
 	.name = "gc",
 	.summary = "Remove what nothing refers to, and versions that have expired",
 	.usage = usage,
-	.about =
-		"Content of refused writes, and what a crash left, is marked when it is found and removed by a\n"
-		"run that comes a grace later. With --keep options (or those of fence policy) old versions are\n"
-		"pruned first, name by name: one is kept if any of the options keeps it, and a current one\n"
-		"always. The options are those of restic. --keep-last keeps versions of removed names, too;\n"
-		"with --keep-within alone they expire.\n"
-		"\n"
-		"A mounted store is collected by its daemon, at low priority. SIGUSR1 has it say how far it is.\n"
-		"If anything cannot be read, nothing is removed.",
+	.about = "Data of refused writes, and what a crash left, is marked when it is found,\n"
+		 "and removed by a run that comes at least a grace period later. With --keep\n"
+		 "options (or those of fence policy) old versions are pruned first, name by\n"
+		 "name: a version is kept if any of the options keeps it, and a current one\n"
+		 "always. The options are those of restic. --keep-last also keeps versions of\n"
+		 "removed names; with --keep-within alone they expire.\n"
+		 "\n"
+		 "If the store is mounted, its daemon does this, at low priority. On SIGUSR1,\n"
+		 "fence gc says how far it is. If anything cannot be read, nothing is removed.",
 	.examples = "fence gc /mnt/shared\n"
 		    "fence gc --dry-run --keep-last 10 --keep-within 30d /srv/store\n"
 		    "fence gc --keep-daily 7 --path reports --path logs /mnt/shared",

@@ -52,9 +52,10 @@ const struct verb verb_init = {
 	.name = "init",
 	.summary = "Make a new, empty store",
 	.usage = usage,
-	.about =
-		"STORE is a directory on a local file system. It is made if it is missing; if it exists it\n"
-		"must be empty. The root of the new tree belongs to you and has mode 0755.",
+	.about = "STORE is a directory on a local file system. It is made if it is missing; if\n"
+		 "it exists, it must be empty. The root of the new tree belongs to you and has\n"
+		 "mode 0755, so other users need a directory of their own before they can\n"
+		 "publish: see PERMISSIONS in fencefs(8).",
 	.examples = "fence init /srv/store",
 	.options = options,
 	.exits = exits,

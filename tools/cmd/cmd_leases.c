@@ -22,9 +22,9 @@ const struct verb verb_leases = {
 	.name = "leases",
 	.summary = "List who holds what, for how long, and how many wait",
 	.usage = usage,
-	.about =
-		"Times are seconds. With PATH, the leases on it and beneath it. Without, those of the mount that\n"
-		"the working directory is in, or of the only mount there is.",
+	.about = "Times are in seconds. With PATH, the leases on it and beneath it. Without\n"
+		 "PATH, those of the mount that the working directory is in, or of the only\n"
+		 "mount there is.",
 	.options = options,
 	.exits = exits,
 	.max_args = 1,

@@ -74,10 +74,9 @@ const struct verb verb_log = {
 	.name = "log",
 	.summary = "List the versions of a path, newest first",
 	.usage = usage,
-	.about =
-		"PATH need not exist any more. Of a directory, versions are changes of its mode, owner or\n"
-		"attributes; what happened beneath it is told by fence timeline. HASH is the XXH3-128 of the\n"
-		"content.",
+	.about = "PATH need not exist any more. The versions of a directory are changes of its\n"
+		 "mode, owner or attributes; fence timeline shows what happened beneath it.\n"
+		 "HASH is the XXH3-128 of the content.",
 	.examples = "fence log /mnt/shared/reports/a.csv",
 	.options = options,
 	.exits = exits,

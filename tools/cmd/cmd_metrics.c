@@ -16,7 +16,8 @@
 static void add_down(struct buf *out, const char *mount)
 {
 	static const char up[] =
-		"# HELP fencefs_up Whether the mount answers; 0 is written by fence metrics.\n"
+		"# HELP fencefs_up Whether the mount answers; if it does not, fence metrics "
+		"writes 0.\n"
 		"# TYPE fencefs_up gauge\n"
 		"fencefs_up 0\n";
 
@@ -33,7 +34,8 @@ static int write_out(const struct args *a, const struct buf *text)
 		return EXIT_OK;
 	}
 	r = text_file_replace(file, text->s, text->len);
-	return r < 0 ? report_error(a, file, r, "%s; the old file stays", strerror(-r)) : EXIT_OK;
+	return r < 0 ? report_error(a, file, r, "%s; the old file is unchanged", strerror(-r)) :
+		       EXIT_OK;
 }
 
 static int run(const struct args *a)
@@ -62,7 +64,8 @@ static int run(const struct args *a)
 
 static const char *const usage[] = { "[--textfile FILE] [--timeout TIME] [MOUNT]", NULL };
 static const struct option_spec options[] = {
-	{ "textfile", 0, "FILE", "write FILE, whole or not at all, instead of standard output" },
+	{ "textfile", 0, "FILE",
+	  "write FILE, completely or not at all, instead of standard output" },
 	{ "timeout", 0, "TIME", "how long the mount may take to answer; default: 10s" },
 	OPTION_END,
 };
@@ -70,13 +73,13 @@ static const int exits[] = { 10, 12, 0 };
 
 const struct verb verb_metrics = {
 	.name = "metrics",
-	.summary = "Print what a mount counts, as Prometheus reads it",
+	.summary = "Print the metrics of a mount, for Prometheus",
 	.usage = usage,
-	.about =
-		"The text of MOUNT/.fence/metrics, each sample with the label mount. FILE is for the textfile\n"
-		"collector of a node exporter: one FILE for each mount, called NAME.prom. If the mount does not\n"
-		"answer, or nothing is mounted there, the text is fencefs_up 0 for this mount, and the exit\n"
-		"status is not 0. If FILE cannot be written the old one stays.",
+	.about = "Prints MOUNT/.fence/metrics, with the label mount added to each sample. FILE\n"
+		 "is for the textfile collector of a node exporter: one FILE for each mount,\n"
+		 "called NAME.prom. If the mount does not answer, or nothing is mounted there,\n"
+		 "the text is fencefs_up 0 for this mount, and the exit status is not 0. If\n"
+		 "FILE cannot be written, the old one is unchanged.",
 	.examples = "fence metrics /mnt/shared\n"
 		    "fence metrics --textfile /var/lib/node_exporter/shared.prom /mnt/shared",
 	.options = options,

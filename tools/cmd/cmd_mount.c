@@ -37,7 +37,8 @@ static int print_fstab(const struct args *a)
 	auto_buf struct buf line = { 0 };
 
 	if (args_has(a, "foreground"))
-		return report_usage(a, "--print-fstab mounts nothing: no --foreground");
+		return report_usage(
+			a, "--print-fstab mounts nothing, so it does not go with --foreground");
 	fstab_line(&line, a->rest[0], a->rest[1], args_get(a, "options"));
 	puts(line.s);
 	return EXIT_OK;
@@ -84,8 +85,8 @@ const struct verb verb_mount = {
 	.name = "mount",
 	.summary = "Mount a store",
 	.usage = usage,
-	.about =
-		"Starts the daemon and returns when the mount answers. What the options are: fencefs --help.",
+	.about = "Starts the daemon, and returns when the mount answers. fencefs --help lists\n"
+		 "the mount options.",
 	.examples = "fence mount /srv/store /mnt/shared\n"
 		    "fence mount -o passthrough=off /srv/store /mnt/shared\n"
 		    "fence mount --print-fstab /srv/store /mnt/shared >>/etc/fstab",

@@ -78,7 +78,7 @@ static const char *const usage[] = { "[OPTION]... PATH", NULL };
 static const struct option_spec options[] = {
 	OPTION_TOKEN,
 	OPTION_OWNER,
-	{ "ttl", 0, "TIME", "how long the session lives, such as 90s, 30m, 1h; default: 1h" },
+	{ "ttl", 0, "TIME", "how long the session lasts, such as 90s, 30m, 1h; default: 1h" },
 	OPTION_PARENTS,
 	{ "exclusive", 0, NULL,
 	  "older sessions of the same token on PATH are refused from now on" },
@@ -91,11 +91,11 @@ const struct verb verb_open = {
 	.name = "open",
 	.summary = "Open a session on a path and print its directory",
 	.usage = usage,
-	.about =
-		"The directory shows the whole tree; in it, PATH and what is beneath can be changed by any\n"
-		"program. Nobody sees the changes until they are committed, all at once. Opening a session\n"
-		"claims PATH: lower tokens are refused from then on. A PATH that ends in / and does not exist is a\n"
-		"directory to be made. The session stays until fence commit, fence abort or the end of --ttl.",
+	.about = "The directory shows the whole tree; in it, any program can change PATH and\n"
+		 "everything beneath it. Nobody sees the changes until they are committed, all\n"
+		 "at once. Opening a session claims PATH: lower tokens are refused from then\n"
+		 "on. A PATH that ends in / and does not exist is a directory to be made. The\n"
+		 "session stays until fence commit, fence abort or the end of --ttl.",
 	.examples = "dir=$(fence open --token 42 /mnt/shared/reports)\n"
 		    "cp -a out/. \"$dir/reports/\"\n"
 		    "fence commit \"$dir\"",

@@ -166,7 +166,8 @@ static const char *const usage[] = {
 };
 static const struct option_spec options[] = {
 	KEEP_OPTIONS,
-	{ "max-size", 0, "BYTES", "most content the store may hold, such as 500G; 0: no limit" },
+	{ "max-size", 0, "BYTES",
+	  "how large all blobs together may grow, such as 500G; 0: no limit" },
 	OPTION_JSON,
 	OPTION_END,
 };
@@ -176,10 +177,10 @@ const struct verb verb_policy = {
 	.name = "policy",
 	.summary = "Show or set what gc keeps and how large the store may grow",
 	.usage = usage,
-	.about =
-		"What is set here is used by every fence gc that is run without --keep options. 0 takes a rule\n"
-		"back. The content that --max-size limits is all of it: current, history, and what gc has not\n"
-		"removed yet. A write that would go beyond it gets ENOSPC; removing is always possible.",
+	.about = "What is set here applies to each fence gc that is run without --keep options.\n"
+		 "0 removes a rule. --max-size limits all blobs together: current ones,\n"
+		 "history, and what gc has not removed yet. A write that would exceed it gets\n"
+		 "ENOSPC; removing is always possible.",
 	.examples = "fence policy --keep-last 20 --keep-within 90d --max-size 2T /mnt/shared\n"
 		    "fence policy /mnt/shared",
 	.options = options,

@@ -112,7 +112,7 @@ static int put_several(struct work *w, struct reply *out)
 	int code;
 
 	if (args_has(a, "if-version") || args_has(a, "if-absent") || args_has(a, "if-hash"))
-		return report_usage(a, "a precondition on the content needs a single FILE");
+		return report_usage(a, "a precondition needs a single FILE");
 	for (int i = 0; i < a->n - 1; i++)
 		if (strcmp(a->rest[i], "-") == 0)
 			return report_usage(a, "standard input cannot be one of several files");
@@ -187,12 +187,13 @@ static const struct option_spec options[] = {
 	OPTION_TOKEN,
 	OPTION_OWNER,
 	OPTION_PARENTS,
-	{ "mode", 0, "MODE", "permissions, octal; default: FILE's for a new path, else unchanged" },
+	{ "mode", 0, "MODE",
+	  "permissions, octal; default: those of FILE for a new path, otherwise unchanged" },
 	OPTION_OP,
 	OPTION_ONCE,
-	{ "if-version", 0, "N", "only if PATH's current version is N" },
+	{ "if-version", 0, "N", "only if the current version of PATH is N" },
 	{ "if-absent", 0, NULL, "only if there is nothing at PATH" },
-	{ "if-hash", 0, "HASH", "only if PATH's content has this hash (fence show)" },
+	{ "if-hash", 0, "HASH", "only if the content of PATH has this hash (fence show)" },
 	OPTION_VERBOSE,
 	OPTION_JSON,
 	OPTION_END,
@@ -203,10 +204,10 @@ const struct verb verb_put = {
 	.name = "put",
 	.summary = "Publish files, or standard input, under a token",
 	.usage = usage,
-	.about =
-		"PATH changes to the new content in one step, or not at all when a higher token has been\n"
-		"seen on it or above it (exit status 13). When this returns 0 the content is durable and\n"
-		"visible. Several files go into an existing directory, in one commit; that claims the directory.",
+	.about = "PATH changes to the new content in one step, or not at all if a higher token\n"
+		 "has been seen on it or above it (exit status 13). When this returns 0, the\n"
+		 "content is durable and visible. Several files go into an existing directory\n"
+		 "in one commit, which claims the directory.",
 	.examples = "fence put --token 42 a.csv /mnt/shared/reports/\n"
 		    "make-report | fence put --token 42 - /mnt/shared/reports/today.txt",
 	.options = options,

@@ -118,10 +118,9 @@ const struct verb verb_rejects = {
 	.name = "rejects",
 	.summary = "List what was refused, and recover its data",
 	.usage = usage,
-	.about =
-		"Who was refused, with which token against which, at which stage, and where the data is. Only\n"
-		"root and the user who was refused can read the data. With PATH, what was refused at it or\n"
-		"beneath it.",
+	.about = "Shows who was refused, with which token against which, at which stage, and\n"
+		 "where the data is. Only root and the user who was refused can read the data.\n"
+		 "With PATH, only what was refused at or beneath it.",
 	.examples = "fence rejects /mnt/shared/reports\n"
 		    "fence rejects --save 7 recovered.csv",
 	.options = options,

@@ -22,7 +22,7 @@ static int run(const struct args *a)
 	int code;
 
 	if (force && args_has(a, "token"))
-		return report_usage(a, "--force asks for no --token");
+		return report_usage(a, "--force does not go with --token");
 	if (!force && !token)
 		return EXIT_USAGE;
 	code = client_open(a, a->rest[0], &t, &c);
@@ -51,7 +51,7 @@ static const char *const usage[] = { "[-t N] [-o NAME] [-v] [--json] PATH", "--f
 static const struct option_spec options[] = {
 	OPTION_TOKEN,
 	OPTION_OWNER,
-	{ "force", 'f', NULL, "whoever holds it; root only, recorded" },
+	{ "force", 'f', NULL, "take it from whoever holds it; root only, recorded" },
 	OPTION_VERBOSE,
 	OPTION_JSON,
 	OPTION_END
@@ -62,10 +62,9 @@ const struct verb verb_release = {
 	.name = "release",
 	.summary = "Give a lease back before its time",
 	.usage = usage,
-	.about =
-		"The next one who waits gets it at once. The fence stays where it is: what lower tokens were shut\n"
-		"out of, they are shut out of for ever. With --force root takes a lease away from its holder, who\n"
-		"may still write until the next one is granted.",
+	.about = "The next one in line gets it at once. The fence stays where it is: lower\n"
+		 "tokens stay shut out for ever. With --force, root takes a lease away from its\n"
+		 "holder, who may still write until the next lease is granted.",
 	.examples = "fence release --token \"$token\" /mnt/shared/reports\n"
 		    "fence release --force /mnt/shared/reports",
 	.options = options,

@@ -44,8 +44,12 @@ static int run(const struct args *a)
 
 static const char *const usage[] = { "[-t N] [-o NAME] [--ttl TIME] [-v] [--json] PATH", NULL };
 static const struct option_spec options[] = {
-	OPTION_TOKEN,	OPTION_OWNER, { "ttl", 0, "TIME", "from now on; default: as it was" },
-	OPTION_VERBOSE, OPTION_JSON,  OPTION_END
+	OPTION_TOKEN,
+	OPTION_OWNER,
+	{ "ttl", 0, "TIME", "new time, from now on; default: as before" },
+	OPTION_VERBOSE,
+	OPTION_JSON,
+	OPTION_END
 };
 static const int exits[] = { 10, 13, 14, 15, 0 };
 
@@ -53,9 +57,9 @@ const struct verb verb_renew = {
 	.name = "renew",
 	.summary = "Give a lease its full time again",
 	.usage = usage,
-	.about =
-		"The token stays the same. A lease that has run out cannot be renewed (status 14), nor can one\n"
-		"that a higher token has overtaken (13): acquire a new one.",
+	.about = "The token stays the same. A lease that has expired cannot be renewed (exit\n"
+		 "status 14), nor can one that a higher token has overtaken (13): acquire a new\n"
+		 "one.",
 	.examples = "fence renew --token \"$token\" /mnt/shared/reports",
 	.options = options,
 	.exits = exits,

@@ -147,8 +147,8 @@ static const char *const usage[] = {
 };
 static const struct option_spec options[] = {
 	OPTION_TOKEN,
-	{ "lease", 'l', NULL, "take a lease on PATH for it, and release it again" },
-	{ "wait", 'w', "D", "with --lease: wait so long while somebody else holds it (60s, 10m)" },
+	{ "lease", 'l', NULL, "take a lease on PATH for this, and release it again" },
+	{ "wait", 'w', "D", "with --lease: how long to wait for it, such as 60s, 10m" },
 	OPTION_OWNER,
 	OPTION_PARENTS,
 	OPTION_OP,
@@ -163,10 +163,9 @@ const struct verb verb_restore = {
 	.name = "restore",
 	.summary = "Publish an old version of a file again",
 	.usage = usage,
-	.about =
-		"Makes a new version with the content of version N, which is not copied. The path may have been\n"
-		"removed meanwhile. Mode and owner stay those of what is there. A directory is restored by\n"
-		"copying it from .fence/at/REV/ in a session.",
+	.about = "Makes a new version with the content of version N, which is not copied. The\n"
+		 "path may have been removed since. Mode and owner stay those of what is there\n"
+		 "now. To restore a directory, copy it from .fence/at/REV/ in a session.",
 	.examples = "fence restore --lease /mnt/shared/reports/a.csv@3",
 	.options = options,
 	.exits = exits,

@@ -78,7 +78,8 @@ static int run(const struct args *a)
 	r = backup_restore(src, path, &opt, &result, &err);
 	backup_report_end(&report);
 	if (r == -EINTR) {
-		report_hint("interrupted; %s is not a store yet, the same command goes on", path);
+		report_hint("interrupted; %s is not a store yet, and the same command continues",
+			    path);
 		code = EXIT_FAILED;
 	} else if (r) {
 		report_error(a, path, r, "%s", *err.s ? err.s : strerror(-r));
@@ -91,8 +92,9 @@ static int run(const struct args *a)
 		print_text(&result, path);
 	}
 	if (!r && result.copied.lost) {
-		report_hint("%" PRId64 " pieces of content are damaged or missing in the backup: "
-			    "fence fsck names the versions that need them",
+		report_hint("%" PRId64
+			    " blobs are damaged or missing in the backup: fence fsck names the "
+			    "versions that need them",
 			    result.copied.lost);
 		code = EXIT_DAMAGE;
 	}
@@ -110,13 +112,13 @@ static const int exits[] = { 10, 20, 0 };
 
 const struct verb verb_restore_store = {
 	.name = "restore-store",
-	.summary = "Make a store of a backup, with all fences it held",
+	.summary = "Make a store from a backup, with all fences it held",
 	.usage = usage,
-	.about =
-		"BACKUP is a directory of fence backup; STORE is made, or is empty, or was left by an interrupted\n"
-		"restore. All content is compared with its hash. Leases and sessions of the backup are dropped.\n"
-		"The token counter jumps by 2^32, so what is issued from now on is above everything that the lost\n"
-		"store can have issued since the backup. Says what may have gone back.",
+	.about = "BACKUP is a directory made by fence backup; STORE is made, or is empty, or\n"
+		 "was left by an interrupted restore. All blobs are compared with their hashes.\n"
+		 "Leases and sessions of the backup are dropped. The token counter is raised by\n"
+		 "2^32, so that tokens issued from now on are above all that the lost store can\n"
+		 "have issued since the backup. Prints what may have gone back.",
 	.examples = "fence restore-store /backup/shared /srv/store",
 	.options = options,
 	.exits = exits,

@@ -102,7 +102,7 @@ static int run(const struct args *a)
 
 static const char *const usage[] = { "[-r] [OPTION]... PATH...", NULL };
 static const struct option_spec options[] = {
-	{ "recursive", 'r', NULL, "directories with all that is in them" },
+	{ "recursive", 'r', NULL, "remove directories with everything in them" },
 	OPTION_TOKEN,
 	OPTION_OWNER,
 	OPTION_OP,
@@ -116,9 +116,9 @@ const struct verb verb_rm = {
 	.name = "rm",
 	.summary = "Remove paths under a token",
 	.usage = usage,
-	.about =
-		"Each PATH is a commit of its own. A directory must be empty, or -r be given. What was removed\n"
-		"stays in the history (fence log), and its fence stays too.",
+	.about = "Each PATH is a commit of its own. A directory must be empty, unless -r is\n"
+		 "given. What was removed stays in the history (fence log), and its fence\n"
+		 "stays, too.",
 	.examples = "fence rm --token 42 /mnt/shared/reports/a.csv\n"
 		    "fence rm -r --token 42 /mnt/shared/reports",
 	.options = options,

@@ -56,18 +56,22 @@ static const int exits[] = { 11, 12, 13, 14, 15, 16, 125, 126, 127, 0 };
 
 const struct verb verb_run = {
 	.name = "run",
-	.summary = "Run a job under the lease of a path, and publish what it made",
+	.summary = "Run a job under the lease on a path, and publish what it made",
 	.usage = usage,
-	.about =
-		"Takes the lease on PATH (waits for it without end, unless --wait or --no-wait), opens a session\n"
-		"and runs CMD in the session's view of PATH, or of the directory that PATH is in. The lease is kept\n"
-		"while CMD runs. When CMD ends with 0 its changes are published, all at once; else nothing is, and\n"
-		"its status is returned (128+N when signal N ended it). CMD itself is looked up from where fence\n"
-		"was called. A PATH that does not exist is a file to be written; with / at its end, a directory to\n"
-		"be made. CMD finds FENCE_PATH, the absolute path to write, FENCE_DIR, the view it is in,\n"
-		"FENCE_TOKEN, FENCE_SESSION and FENCE_OWNER. Signals are passed on to it. When the lease is lost\n"
-		"CMD gets SIGTERM, and SIGKILL after --kill-after; a CMD that is stopped for longer than --ttl\n"
-		"loses it, too. With --token, or FENCE_TOKEN from another lock service, no lease is taken.",
+	.about = "Takes the lease on PATH (and waits for it without limit, unless --wait or\n"
+		 "--no-wait is given), opens a session, and runs CMD in the session's view of\n"
+		 "PATH, or of the directory that PATH is in. The lease is kept while CMD runs.\n"
+		 "If CMD exits with 0, its changes are published, all at once; otherwise\n"
+		 "nothing is, and its exit status is returned (128+N if signal N ended it). CMD\n"
+		 "itself is looked up from where fence was called.\n"
+		 "\n"
+		 "A PATH that does not exist is a file to be written or, if it ends in /, a\n"
+		 "directory to be made. CMD gets FENCE_PATH, the absolute path to write,\n"
+		 "FENCE_DIR, the view it is in, FENCE_TOKEN, FENCE_SESSION and FENCE_OWNER.\n"
+		 "Signals are passed on to it. If the lease is lost, CMD is sent SIGTERM, then\n"
+		 "SIGKILL after --kill-after; a CMD that is stopped for longer than --ttl loses\n"
+		 "it, too. With --token, or FENCE_TOKEN from another lock service, no lease is\n"
+		 "taken.",
 	.examples =
 		"fence run --wait 10m /mnt/shared/reports -- ./nightly.sh\n"
 		"fence run --no-wait -E 0 /mnt/shared/index.db -- sh -c 'build >\"$FENCE_PATH\"'\n"

@@ -22,9 +22,8 @@ const struct verb verb_sessions = {
 	.name = "sessions",
 	.summary = "List the open sessions",
 	.usage = usage,
-	.about =
-		"With PATH, those that claim it or something beneath it. Without, those of the mount that the\n"
-		"working directory is in, or of the only mount there is.",
+	.about = "With PATH, those that claim it or something beneath it. Without PATH, those\n"
+		 "of the mount that the working directory is in, or of the only mount there is.",
 	.options = options,
 	.exits = exits,
 	.max_args = 1,

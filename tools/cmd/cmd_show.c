@@ -51,7 +51,7 @@ static void print_fence(const struct reply *r)
 	auto_buf struct buf text = { 0 };
 
 	if (!highest) {
-		print_line("fence", "none: any token may claim this path");
+		print_line("fence", "none: any token can claim this path");
 		return;
 	}
 	buf_str(&text, highest);
@@ -127,7 +127,7 @@ static const int exits[] = { 10, 0 };
 
 const struct verb verb_show = {
 	.name = "show",
-	.summary = "Show a path's version, token and fence",
+	.summary = "Show the version, token and fence of a path",
 	.usage = usage,
 	.about = "PATH need not exist: a fence outlives what it guards.",
 	.examples = "fence show /mnt/shared/reports",

@@ -191,7 +191,7 @@ static int run(const struct args *a)
 
 static const char *const usage[] = { "[--check] [--json] [--timeout TIME] [MOUNT]", NULL };
 static const struct option_spec options[] = {
-	{ "check", 0, NULL, "one line for a monitor, and an exit status that says how it stands" },
+	{ "check", 0, NULL, "print one line for a monitor, and set the exit status" },
 	OPTION_JSON,
 	{ "timeout", 0, "TIME", "how long the mount may take to answer; default: 10s" },
 	OPTION_END,
@@ -200,13 +200,13 @@ static const int exits[] = { 10, 12, 20, 0 };
 
 const struct verb verb_status = {
 	.name = "status",
-	.summary = "Say how a mount fares: what goes on, what needs attention",
+	.summary = "Show how a mount is doing, and what needs attention",
 	.usage = usage,
-	.about =
-		"Without options the text of MOUNT/.fence/status. With --check the exit status is 0 if all is\n"
-		"well, 1 if something needs attention and all works (WARNING), and for what is CRITICAL 20 if the\n"
-		"store is damaged, read-only or out of space, 10 if it cannot be asked because nothing is mounted\n"
-		"there or the daemon is gone, 12 if there was no answer in time.",
+	.about = "Without options, prints MOUNT/.fence/status. With --check, the exit status is\n"
+		 "0 if all is well; 1 if everything works but something needs attention\n"
+		 "(WARNING); and if it is CRITICAL, 20 if the store is damaged, read-only or\n"
+		 "out of space, 10 if nothing is mounted there or the daemon is gone, and 12 if\n"
+		 "there was no answer in time.",
 	.examples = "fence status /mnt/shared\n"
 		    "fence status --check --timeout 5s /mnt/shared",
 	.options = options,

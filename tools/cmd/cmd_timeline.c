@@ -101,7 +101,7 @@ static int draw(const struct args *a, const struct target *target, struct ctl_cl
 	if (code)
 		return code;
 	if (!t->n_events && !t->left_out)
-		return report_error(a, a->rest[0], -ENOENT, "nothing is recorded of this path");
+		return report_error(a, a->rest[0], -ENOENT, "nothing is recorded for this path");
 	timeline_arrange(t);
 	timeline_make_rows(t);
 	if (args_has(a, "svg"))
@@ -130,10 +130,10 @@ static int run(const struct args *a)
 static const char *const usage[] = { "[--since WHEN] [--color WHEN] [--svg FILE] PATH", NULL };
 static const struct option_spec options[] = {
 	{ "since", 's', "WHEN",
-	  "only what happened after this revision or since this time (\"10m ago\"); default: the last"
-	  " 400 events" },
-	{ "svg", 0, "FILE", "write the picture into FILE, - for standard output" },
-	{ "color", 0, "WHEN", "auto (the default: on a terminal), always or never" },
+	  "only what happened after this revision, or since this time (\"10m ago\"); default: "
+	  "the last 400 events" },
+	{ "svg", 0, "FILE", "write a picture to FILE, or - for standard output" },
+	{ "color", 0, "WHEN", "auto (the default: if it is a terminal), always or never" },
 	OPTION_END,
 };
 static const int exits[] = { 10, 0 };
@@ -142,10 +142,10 @@ const struct verb verb_timeline = {
 	.name = "timeline",
 	.summary = "Draw who held a path when, and who was refused",
 	.usage = usage,
-	.about =
-		"Time runs down, and each owner with its token has a lane: how long it held the lease, what it\n"
-		"committed, where it was refused and by whom. What concerns the path is what happened at it,\n"
-		"beneath it or on a directory above it. Long gaps are cut short, and say how long they were.",
+	.about = "Time runs downwards, and each owner with its token has a lane that shows how\n"
+		 "long it held the lease, what it committed, and where it was refused by whom.\n"
+		 "Shown is what happened at the path, beneath it or on a directory above it.\n"
+		 "Long gaps are shortened, and say how long they were.",
 	.examples = "fence timeline /mnt/shared/reports\n"
 		    "fence timeline --since \"2h ago\" --svg incident.svg /mnt/shared/reports",
 	.options = options,

@@ -101,8 +101,7 @@ static int say_failed(const struct args *a, const char *point, const struct moun
 	else
 		report_error(a, point, r, "busy, or not yours to unmount");
 	if (r == -EBUSY && !args_has(a, "lazy"))
-		report_hint(
-			"end what uses it, or let it go as soon as nothing does: fence umount --lazy");
+		report_hint("stop what uses it, or detach it now: fence umount --lazy");
 	return EXIT_FAILED;
 }
 
@@ -188,7 +187,7 @@ static int run(const struct args *a)
 
 static const char *const usage[] = { "[-l] [--no-wait] MOUNTPOINT", NULL };
 static const struct option_spec options[] = {
-	{ "lazy", 'l', NULL, "take it out of the tree now; it ends when nothing uses it any more" },
+	{ "lazy", 'l', NULL, "detach it now; the daemon ends when nothing uses it any more" },
 	{ "no-wait", 0, NULL, "do not wait for the daemon to end" },
 	OPTION_END,
 };
@@ -198,9 +197,8 @@ const struct verb verb_umount = {
 	.name = "umount",
 	.summary = "Unmount",
 	.usage = usage,
-	.about =
-		"Commits in flight are finished. Returns when the daemon has ended (waits up to 30 seconds\n"
-		"for that), so that the store can be mounted again at once.",
+	.about = "Commits in progress are finished. Waits up to 30 seconds for the daemon to\n"
+		 "end, so that the store can then be mounted again at once.",
 	.examples = "fence umount /mnt/shared",
 	.options = options,
 	.exits = exits,

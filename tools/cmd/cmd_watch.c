@@ -82,7 +82,8 @@ static void print_missed(const struct reply *r)
 {
 	const char *from = reply_get(r, "from_revision");
 
-	printf("-- some events were missed: they are no longer kept; from revision %s on --\n",
+	printf("-- some events were missed: they are no longer kept; continuing from revision %s "
+	       "--\n",
 	       from ? from : "?");
 }
 
@@ -174,8 +175,9 @@ static int run(const struct args *a)
 	int code;
 
 	if (since && !number_is_token(since))
-		return report_usage(a, "\"%s\" is not a revision; fence at prints that of a time",
-				    since);
+		return report_usage(
+			a, "\"%s\" is not a revision; fence at prints the revision of a time",
+			since);
 	code = client_open(a, path, &t, &c);
 	if (code == EXIT_OK)
 		code = open_events(a, t.mount, &fd);
@@ -189,7 +191,7 @@ static int run(const struct args *a)
 
 static const char *const usage[] = { "[-m DIR] [--since REV] [--json] [PATH]", NULL };
 static const struct option_spec options[] = {
-	{ "since", 's', "REV", "first what happened after revision REV; 0: all that is kept" },
+	{ "since", 's', "REV", "start with what happened after revision REV; 0: all that is kept" },
 	OPTION_MOUNT,
 	{ "json", 0, NULL, "print each event as a line of JSON; tokens are strings" },
 	OPTION_END,
@@ -200,11 +202,11 @@ const struct verb verb_watch = {
 	.name = "watch",
 	.summary = "Print what happens as it happens",
 	.usage = usage,
-	.about =
-		"One line for each commit, refusal and claim, and for each grant, loss, expiry and release of a\n"
-		"lease; with PATH, of those at it, beneath it or on a directory above it. It ends when it is\n"
-		"interrupted (with 0) or the file system is unmounted. A reader that is too slow holds up\n"
-		"nobody: what is no longer kept when its turn comes is said to be missing.",
+	.about = "Prints one line for each commit, refusal and claim, and for each grant, loss,\n"
+		 "expiry and release of a lease; with PATH, only those at it, beneath it or on\n"
+		 "a directory above it. It ends when it is interrupted (with 0) or the file\n"
+		 "system is unmounted. A slow reader holds up nobody: events that are no longer\n"
+		 "kept when their turn comes are reported as missed.",
 	.examples =
 		"fence watch /mnt/shared/reports\n"
 		"fence watch --since $(fence at --time \"1h ago\" /mnt/shared) --json /mnt/shared",

@@ -48,9 +48,9 @@ void verb_help_all(FILE *to)
 		fprintf(to, "  %-9s  %s\n", (*v)->name, (*v)->summary);
 	fputs("\n"
 	      "Environment:\n"
-	      "  FENCE_TOKEN  the token, where --token is not given\n"
-	      "  FENCE_OWNER  who you are, where --owner is not given\n"
-	      "  FENCE_DIR    a directory in the mount that is meant, where no path tells\n",
+	      "  FENCE_TOKEN  the token, if --token is not given\n"
+	      "  FENCE_OWNER  who you are, if --owner is not given\n"
+	      "  FENCE_DIR    a directory in the mount that is meant, if no path tells\n",
 	      to);
 	print_exits(to, NULL);
 }

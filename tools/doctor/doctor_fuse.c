@@ -42,12 +42,12 @@ static void check_kernel(struct doctor *d)
 		return;
 	if (!doctor_is_at_least(u.release, 6, 9))
 		doctor_say(d, DOCTOR_NOTE, "kernel", "Linux 6.9 or newer",
-			   "Linux %s has no passthrough: content goes through the daemon",
+			   "Linux %s has no passthrough: file contents go through the daemon",
 			   u.release);
 	else if (!d->is_root)
 		doctor_say(d, DOCTOR_NOTE, "kernel", "mount as root",
-			   "Linux %s has passthrough, but only for daemons of root: content goes "
-			   "through yours",
+			   "Linux %s has passthrough, but only for daemons started by root: file "
+			   "contents go through yours",
 			   u.release);
 	else
 		doctor_say(d, DOCTOR_OK, "kernel", NULL, "Linux %s has passthrough", u.release);
@@ -117,16 +117,16 @@ static void check_uring(struct doctor *d)
 		doctor_say(d, DOCTOR_NOTE, "io_uring", "Linux 6.14 or newer",
 			   "this kernel has no FUSE over io_uring, which is faster");
 	else if (enabled[0] != 'Y')
-		doctor_say(
-			d, DOCTOR_NOTE, "io_uring",
-			"echo Y >" ENABLE_URING
-			"; for good: echo 'options fuse enable_uring=1' >/etc/modprobe.d/fuse.conf",
-			"FUSE over io_uring, which is faster, is switched off");
+		doctor_say(d, DOCTOR_NOTE, "io_uring",
+			   "echo Y >" ENABLE_URING
+			   "; permanently: echo 'options fuse enable_uring=1' "
+			   ">/etc/modprobe.d/fuse.conf",
+			   "FUSE over io_uring, which is faster, is switched off");
 	else if (disabled[0] == '2' || (disabled[0] == '1' && !d->is_root))
 		doctor_say(d, DOCTOR_NOTE, "io_uring", "sysctl kernel.io_uring_disabled=0",
 			   "io_uring is switched off for %s", d->is_root ? "all" : "you");
 	else
-		doctor_say(d, DOCTOR_OK, "io_uring", NULL, "can be had with -o io_uring=on");
+		doctor_say(d, DOCTOR_OK, "io_uring", NULL, "available with -o io_uring=on");
 }
 
 void doctor_fuse(struct doctor *d)

@@ -27,14 +27,14 @@ static void check_files(struct doctor *d)
 		most = most < FILES_WANT ? limit.rlim_max : FILES_WANT;
 	}
 	if (most < FILES_FEW)
-		doctor_say(d, DOCTOR_NOTE, "open files",
-			   d->is_root ?
-				   "sysctl fs.nr_open=1048576" :
-				   "\"* hard nofile 1048576\" in /etc/security/limits.conf, or "
-				   "LimitNOFILE=1048576 in the unit",
-			   "a daemon may have %llu files open: that is the most that can be read "
-			   "at the same time",
-			   most);
+		doctor_say(
+			d, DOCTOR_NOTE, "open files",
+			d->is_root ? "sysctl fs.nr_open=1048576" :
+				     "\"* hard nofile 1048576\" in /etc/security/limits.conf, or "
+				     "LimitNOFILE=1048576 in the unit",
+			"a daemon may have %llu files open: no more than that can be read at the "
+			"same time",
+			most);
 	else
 		doctor_say(d, DOCTOR_OK, "open files", NULL, "a daemon may have %llu files open",
 			   most);
@@ -50,11 +50,10 @@ static void check_sqlite(struct doctor *d)
 	if (doctor_is_at_least(version, 3, 52) || (major == 3 && minor == 51 && patch >= 3))
 		doctor_say(d, DOCTOR_OK, "SQLite", NULL, "SQLite %s", version);
 	else
-		doctor_say(
-			d, DOCTOR_OK, "SQLite", NULL,
-			"SQLite %s; before 3.51.3 a second program that writes to a store's meta.db "
-			"may destroy pages: let none",
-			version);
+		doctor_say(d, DOCTOR_OK, "SQLite", NULL,
+			   "SQLite %s; before 3.51.3, a second program that writes to a store's "
+			   "meta.db can destroy pages: let none do so",
+			   version);
 }
 
 void doctor_limits(struct doctor *d)

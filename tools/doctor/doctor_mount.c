@@ -57,8 +57,7 @@ static void check_alive(struct doctor *d, const char *mount)
 	if (statfs(mount, &st) == 0 || errno != ENOTCONN)
 		return;
 	display_name(&shown, mount);
-	buf_printf(&remedy, "mount it again, there is nothing to be unmounted before: mount %s",
-		   shown.s);
+	buf_printf(&remedy, "mount it again, without unmounting it first: mount %s", shown.s);
 	doctor_say(d, DOCTOR_MISSING, "mount", remedy.s,
 		   "the daemon of the mount at %s has died: nothing can be read there", shown.s);
 }
@@ -70,7 +69,7 @@ void doctor_mount(struct doctor *d, const char *mount)
 
 	check_alive(d, mount);
 	display_name(&shown, mount);
-	buf_printf(&remedy, "fence umount %s; chattr +i %s; and mount it again", shown.s, shown.s);
+	buf_printf(&remedy, "fence umount %s; chattr +i %s; then mount it again", shown.s, shown.s);
 	if (r == 1)
 		doctor_say(d, DOCTOR_OK, "mount point", NULL,
 			   "%s is immutable: nothing can be written there while it is not mounted",

@@ -93,7 +93,7 @@ static void check_reflink(struct doctor *d, int fd)
 		break;
 	default:
 		doctor_say(d, DOCTOR_NOTE, "reflink", "ask as the user whose store it is",
-			   "cannot try whether files can share blocks: %s", strerror(-r));
+			   "cannot find out whether files can share blocks: %s", strerror(-r));
 	}
 }
 
@@ -106,7 +106,7 @@ static void check_space(struct doctor *d, const struct statvfs *fs)
 
 	display_size(&size, (uint64_t)free_bytes);
 	if (free_bytes == 0)
-		doctor_say(d, DOCTOR_MISSING, "space", remedy, "nothing is free: commits fail");
+		doctor_say(d, DOCTOR_MISSING, "space", remedy, "no space is free: commits fail");
 	else if (free_bytes < SPACE_FEW && free_bytes < total / 10)
 		doctor_say(d, DOCTOR_NOTE, "space", remedy, "only %s free", size.s);
 	else
@@ -141,7 +141,7 @@ static void check_holder(struct doctor *d, const char *store)
 		doctor_say(d, DOCTOR_NOTE, "served by", "ask as root",
 			   "cannot tell who has the store: %s", strerror(-r));
 	else if (pid == 0)
-		doctor_say(d, DOCTOR_OK, "served by", NULL, "nobody has the store");
+		doctor_say(d, DOCTOR_OK, "served by", NULL, "no process has the store");
 	else if (mount[0])
 		doctor_say(d, DOCTOR_OK, "served by", NULL, "process %d has the store, at %s", pid,
 			   buf_text(&shown));
@@ -157,7 +157,7 @@ void doctor_store(struct doctor *d, const char *store)
 
 	if (fd < 0) {
 		doctor_say(d, DOCTOR_NOTE, "store", "ask as the user whose store it is",
-			   "the store cannot be looked at: %s", strerror(err));
+			   "the store cannot be examined: %s", strerror(err));
 		return;
 	}
 	check_fs(d, fd, store);

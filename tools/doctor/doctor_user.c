@@ -28,7 +28,7 @@ static void check_allow_other(struct doctor *d)
 	else
 		doctor_say(d, DOCTOR_NOTE, "fuse.conf",
 			   "add the line user_allow_other to " FUSE_CONF,
-			   "your mounts are for yourself alone, -o allow_other is refused");
+			   "your mounts are for yourself only; -o allow_other is refused");
 }
 
 static void check_fusermount(struct doctor *d)

@@ -212,7 +212,7 @@ int fsck_content_run(const struct fsck_content *c)
 	if (err)
 		return err;
 	pthread_mutex_init(&j.lock, NULL);
-	progress_init(&j.progress, "reading content", (uint64_t)bytes);
+	progress_init(&j.progress, "reading blobs", (uint64_t)bytes);
 	err = run_threads(&j);
 	progress_fini(&j.progress);
 	if (err == -EINTR)

@@ -47,10 +47,10 @@ static void lost(void *arg, const char *path, int64_t version, const struct blob
 		return;
 	}
 	if (path[0])
-		report_hint("%s@%" PRId64 " is not in it: content %s: %s", path, version,
+		report_hint("%s@%" PRId64 " is not in it: blob %s: %s", path, version,
 			    blob_hex(id->b).s, why);
 	else
-		report_hint("content %s is not in it: %s", blob_hex(id->b).s, why);
+		report_hint("blob %s is not in it: %s", blob_hex(id->b).s, why);
 }
 
 void backup_report_begin(struct backup_report *r, const struct args *a, struct backup_options *opt)

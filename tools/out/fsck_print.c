@@ -144,8 +144,8 @@ void fsck_print_totals(struct fsck_print *p, const struct fsck_totals *t, bool w
 		totals_json(&p->json, t, with_data);
 		return;
 	}
-	printf("%" PRId64 " versions, %" PRId64 " directories, %" PRId64 " blobs looked at%s: ",
-	       t->entries, t->dirs + 1, t->blobs, with_data ? " and all content read" : "");
+	printf("%" PRId64 " versions, %" PRId64 " directories, %" PRId64 " blobs checked%s: ",
+	       t->entries, t->dirs + 1, t->blobs, with_data ? " and all blobs read" : "");
 	if (t->damage)
 		printf("%" PRId64 " damaged\n", t->damage);
 	else

@@ -107,7 +107,7 @@ static void print_people(const struct gc_report *r, bool dry_run)
 			   dry_run ? "fences that would be forgotten" : "fences forgotten",
 			   r->fences);
 	if (r->waiting.n)
-		add_count(&out, "unreferenced, waiting for the grace to end", r->waiting.n,
+		add_count(&out, "unreferenced, waiting for the grace period to end", r->waiting.n,
 			  r->waiting.bytes);
 	if (r->pages)
 		buf_printf(&out, "pages of the database given back: %" PRId64 "\n", r->pages);

@@ -81,12 +81,12 @@ static const struct hint hints[] = {
 	{ ESTALE, "put commit", "nothing was published; what was refused is kept: fence rejects" },
 	{ ESTALE, NULL,
 	  "a newer owner has taken this path; only a higher token can change it now" },
-	{ ECANCELED, "put commit rm", "nothing was changed; look at it again: fence show" },
-	{ EEXIST, "put commit", "nothing was changed; look at it again: fence show" },
+	{ ECANCELED, "put commit rm", "nothing was changed; look again: fence show" },
+	{ EEXIST, "put commit", "nothing was changed; look again: fence show" },
 	{ EREMOTEIO, NULL,
-	  "look before you repeat it, or repeat it with the same --op: fence show, fence log" },
-	{ ENOSPC, "put commit rm", "nothing was published; nothing of what was there is lost" },
-	{ EDQUOT, "put commit rm", "nothing was published; nothing of what was there is lost" },
+	  "check before you repeat it (fence show, fence log), or repeat it with the same --op" },
+	{ ENOSPC, "put commit rm", "nothing was published; nothing that was there is lost" },
+	{ EDQUOT, "put commit rm", "nothing was published; nothing that was there is lost" },
 };
 
 static bool has_word(const char *words, const char *word)

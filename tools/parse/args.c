@@ -61,7 +61,7 @@ static int set_value(struct args *a, int index, const char *value, struct cursor
 		value = c->argv[++c->i];
 	}
 	if (a->n_given == ARGS_GIVEN_MAX)
-		return errmsg_set(err, -EINVAL, "too many options, from --%s %s on", o->name,
+		return errmsg_set(err, -EINVAL, "too many options, starting with --%s %s", o->name,
 				  value);
 	a->given[a->n_given].option = index;
 	a->given[a->n_given++].value = value;
@@ -134,7 +134,7 @@ int args_parse(const struct verb *verb, int argc, char **argv, struct args *out,
 	if (!a.help && a.n < verb->min_args)
 		return errmsg_set(err, -EINVAL, "too few arguments");
 	if (!a.help && verb->max_args >= 0 && a.n > verb->max_args)
-		return errmsg_set(err, -EINVAL, "too many arguments, from \"%s\" on",
+		return errmsg_set(err, -EINVAL, "too many arguments, starting with \"%s\"",
 				  a.rest[verb->max_args]);
 	*out = a;
 	return 0;

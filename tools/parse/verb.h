@@ -41,22 +41,22 @@ const struct verb *verb_find(const char *name);
 	{                                                             \
 		"token", 't', "N", "the token; default: $FENCE_TOKEN" \
 	}
-#define OPTION_OWNER                                                                           \
-	{                                                                                      \
-		"owner", 'o', "NAME",                                                          \
-			"who you are; default: $FENCE_OWNER, else user@host:pid of the caller" \
+#define OPTION_OWNER                                                                              \
+	{                                                                                         \
+		"owner", 'o', "NAME",                                                             \
+			"who you are; default: $FENCE_OWNER, or else user@host:pid of the caller" \
 	}
-#define OPTION_MOUNT                                                     \
-	{                                                                \
-		"mount", 'm', "DIR", "a path in the mount that is meant" \
+#define OPTION_MOUNT                                                       \
+	{                                                                  \
+		"mount", 'm', "DIR", "any path in the mount that is meant" \
 	}
 #define OPTION_PARENTS                                                      \
 	{                                                                   \
-		"parents", 'p', NULL, "make missing directories above PATH" \
+		"parents", 'p', NULL, "make directories missing above PATH" \
 	}
-#define OPTION_OP                                                                         \
-	{                                                                                 \
-		"op", 0, "KEY", "idempotency key: a repeated KEY gives the first outcome" \
+#define OPTION_OP                                                                               \
+	{                                                                                       \
+		"op", 0, "KEY", "idempotency key: the same KEY again returns the first outcome" \
 	}
 #define OPTION_ONCE                                                    \
 	{                                                              \

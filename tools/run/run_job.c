@@ -40,8 +40,8 @@ static void on_loss(struct job *j)
 	refusal_text(&text, o->path, why);
 	report_error(o->args, o->path, why->err, "%s lost: %s; %s",
 		     j->s->has_lease ? "lease" : "path", text.s,
-		     o->ignores_loss ? "the job goes on, its commit will decide" :
-				       "the job is ended");
+		     o->ignores_loss ? "the job goes on, and its commit will decide" :
+				       "the job is being stopped");
 	if (o->ignores_loss)
 		return;
 	run_child_signal(&j->child, SIGTERM);

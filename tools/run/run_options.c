@@ -20,10 +20,10 @@ const struct option_spec run_option_table[] = {
 	{ "token", 't', "N", "take no lease: the token is N; default: $FENCE_TOKEN, if set" },
 	{ "no-lease", 0, NULL, "take no lease; there must be a token" },
 	{ "on-loss", 0, "term|ignore",
-	  "when the lease is lost: end CMD (default), or let it go on and its commit decide" },
-	{ "kill-after", 'k', "TIME", "how long after SIGTERM a lost CMD is killed; default: 5s" },
+	  "if the lease is lost: end CMD (default), or let it go on until its commit decides" },
+	{ "kill-after", 'k', "TIME", "how long after SIGTERM such a CMD is killed; default: 5s" },
 	{ "conflict-exit-code", 'E', "CODE",
-	  "the status when the lease is held or the wait ran out; default: 11 and 12" },
+	  "the status if the lease is held or waiting timed out; default: 11 and 12" },
 	OPTION_PARENTS,
 	OPTION_END,
 };

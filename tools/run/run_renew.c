@@ -162,7 +162,7 @@ static enum verdict judge_renewal(struct run_renew *r, struct reply *reply)
 		*reply = (struct reply){ 0 };
 		return LOST;
 	case -ETIME:
-		lose(r, -ETIME, "it expired or was taken away");
+		lose(r, -ETIME, "it has expired or was taken away");
 		return LOST;
 	default:
 		return UNSURE;

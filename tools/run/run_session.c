@@ -182,7 +182,7 @@ static int report_stale(const struct run_session *s, const struct reply *r)
 	refusal_text(&text, s->opt->path, r);
 	return report_error(
 		s->opt->args, s->opt->path, -ESTALE,
-		"%s; nothing was published, what the job wrote is kept: fence rejects %s", text.s,
+		"%s; nothing was published; what the job wrote is kept: fence rejects %s", text.s,
 		s->target.mount);
 }
 

@@ -144,7 +144,7 @@ static int claim_allowed(struct ctl_call *call, struct claiming *m, struct ctl_e
 	if (err < 0)
 		ctl_error_set(error, err, "path", m->path,
 			      err == -EACCES ? "no write permission on this path" :
-					       "the path cannot be walked");
+					       "the path cannot be looked up");
 	return err;
 }
 

@@ -29,18 +29,17 @@ static void reply_commit_error(struct ctl_reply *r, const struct session *s, int
 	reply_err(r, err);
 	reply_str(r, "session", s->id);
 	if (err == -ENOSPC || err == -EDQUOT)
-		reply_text(
-			r,
-			"no space left on the store's file system: nothing was published, the session is still open; free some space and commit again");
+		reply_text(r,
+			   "no space left in the store: nothing was published and the session is "
+			   "still open; free some space and commit again");
 	else if (err == -EREMOTEIO)
-		reply_text(
-			r,
-			"whether the commit was written is unknown: mount again and ask with outcome session=%s",
-			s->id);
+		reply_text(r,
+			   "it is unknown whether the commit was written: mount again and ask with "
+			   "outcome session=%s",
+			   s->id);
 	else if (err == -EIO)
-		reply_text(
-			r,
-			"the session's content could not be written to disk: the session is lost, nothing was published");
+		reply_text(r, "the session's content could not be written to disk: the session is "
+			      "lost, and nothing was published");
 	else
 		reply_text(r, "the commit failed, nothing was published");
 }
@@ -200,7 +199,8 @@ void ctl_abort(struct ctl_call *call)
 	if (err == -EBUSY)
 		ctl_call_fail(call, EBUSY, "session", s->id, "this session is being committed");
 	else if (err == -ESTALE && s->outcome == SESSION_COMMITTED)
-		ctl_call_fail(call, ESTALE, "session", s->id, "this session is committed already");
+		ctl_call_fail(call, ESTALE, "session", s->id,
+			      "this session has already been committed");
 	else if (err == -ESTALE)
 		aborted(call);
 	else if (err < 0)

@@ -21,7 +21,7 @@ static void marked(void *arg, int err)
 	struct ctl_call *call = m->call;
 
 	if (err == -ENOENT) {
-		ctl_call_fail(call, ENOENT, "blob", blob_hex(m->blob.b).s, "no such content");
+		ctl_call_fail(call, ENOENT, "blob", blob_hex(m->blob.b).s, "no such blob");
 	} else if (err) {
 		ctl_call_database_error(call, err);
 	} else {
@@ -39,8 +39,9 @@ static int parse(struct ctl_call *call, struct marking *m, struct ctl_error *err
 	uint32_t uid = call->ctl->who.uid;
 
 	if (uid != 0 && uid != geteuid())
-		return ctl_error_set(error, EPERM, NULL, NULL,
-				     "only who serves the store may mark its content");
+		return ctl_error_set(
+			error, EPERM, NULL, NULL,
+			"only root and the user who serves the store may mark its blobs");
 	if (blob_hex_parse(hex, m->blob.b) < 0)
 		return ctl_error_set(error, EINVAL, "blob", hex, "blob= is 32 hex digits");
 	return ctl_flag(&call->line, "good", &m->good, error);

@@ -21,7 +21,8 @@ int ctl_expectation(const struct ctl_line *l, bool required, struct expect *out,
 	if (err < 0)
 		return err;
 	if (ctl_line_get(l, "absent") && !absent)
-		return ctl_error_set(error, EINVAL, "absent", "0", "absent= is 1 or left out");
+		return ctl_error_set(error, EINVAL, "absent", "0",
+				     "absent= must be 1 or be left out");
 	*out_given = given == 1;
 	if (given > 1 || (given == 0 && required))
 		return ctl_error_set(error, EINVAL, NULL, NULL,

@@ -20,7 +20,8 @@ static int check_caller(const struct ctl_call *call, struct ctl_error *error)
 	if (uid == 0 || uid == geteuid())
 		return 0;
 	return ctl_error_set(error, EPERM, NULL, NULL,
-			     "%s is for root and for who serves the store", call->line.verb);
+			     "%s is only for root and the user who serves the store",
+			     call->line.verb);
 }
 
 /* As ctl_duration(), and 0. */
@@ -210,7 +211,7 @@ void ctl_gc(struct ctl_call *call)
 	gc_request_free(r);
 	if (err == -EALREADY)
 		ctl_call_fail(call, EALREADY, NULL, NULL,
-			      "another gc is running; wait for its end");
+			      "another gc is running; wait for it to finish");
 	else
 		ctl_call_database_error(call, err);
 }

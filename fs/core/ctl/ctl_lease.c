@@ -72,7 +72,7 @@ static void reply_holder(struct ctl_reply *r, int err, const char *path,
 	reply_err(r, err);
 	reply_str(r, "path", path);
 	if (!held->path[0]) {
-		reply_text(r, "others wait for %s and come first", path);
+		reply_text(r, "others are waiting for %s and come first", path);
 		return;
 	}
 	reply_str(r, "holder", held->owner);
@@ -115,7 +115,7 @@ static void acquired(void *arg, int err, const struct lease_info *lease)
 	case -ERANGE:
 		ctl_call_fail(
 			call, ERANGE, "path", m->path,
-			"no token is left above the fences here: root may reset the one that ran away");
+			"no token is left above the fences here: root can reset the runaway one");
 		break;
 	default:
 		ctl_call_database_error(call, err);
@@ -182,15 +182,15 @@ static void fail_lost(struct ctl_call *call, const char *path, int64_t token)
 		reply_time(&call->reply, "set_at", row->updated);
 		reply_str(&call->reply, "held_path", row->path);
 		reply_text(&call->reply,
-			   "%s owns %s with token %" PRId64 " by now: this lease is lost",
+			   "%s owns %s with token %" PRId64 " now: this lease is lost",
 			   row->owner, row->path, row->token);
 	} else if (!err) {
 		reply_err(&call->reply, ETIME);
 		reply_str(&call->reply, "path", path);
 		reply_int(&call->reply, "token", token);
 		reply_text(&call->reply,
-			   "no live lease of token %" PRId64
-			   " is on %s: it expired or was released; acquire again",
+			   "there is no live lease with token %" PRId64
+			   " on %s: it has expired or was released; acquire it again",
 			   token, path);
 	}
 	free(row);
@@ -222,7 +222,7 @@ static void held_done(void *arg, int err, const struct lease_info *lease)
 		fail_lost(call, m->path, m->token);
 	} else if (err == -EPERM) {
 		ctl_call_fail(call, EPERM, "path", m->path,
-			      "the lease of this token belongs to another owner=");
+			      "the lease with this token belongs to another owner=");
 	} else if (err == -ENOENT) {
 		ctl_call_fail(call, ENOENT, "path", m->path,
 			      "nobody holds a lease on exactly this path");

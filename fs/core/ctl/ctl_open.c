@@ -200,7 +200,7 @@ static int open_check(struct core *c, const struct caller *who, const struct ope
 		return ctl_error_set(error, ENOTDIR, "path", a->path,
 				     "a part of this path is not a directory");
 	if (err < 0)
-		return ctl_error_set(error, err, "path", a->path, "the path cannot be walked");
+		return ctl_error_set(error, err, "path", a->path, "the path cannot be looked up");
 	if (!t.parent_exists && !a->parents)
 		return ctl_error_set(error, ENOENT, "path", a->path,
 				     "a directory above this path is missing; parents=1 makes it");

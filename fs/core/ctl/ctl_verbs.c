@@ -108,9 +108,10 @@ void ctl_call_database_error(struct ctl_call *call, int err)
 		return;
 	}
 	if (err == -ENOSPC || err == -EDQUOT)
-		what = "no space left in the store: its file system is full, or the limit that fence policy sets is reached; free some and try again";
+		what = "no space left in the store: its file system is full, or the limit set by "
+		       "fence policy is reached; free some space and try again";
 	else if (err == -EREMOTEIO)
-		what = "whether it was written is unknown: mount again and ask with outcome";
+		what = "it is unknown whether this was written: mount again and ask with outcome";
 	else if (err == -ESHUTDOWN)
 		what = "the file system is being unmounted";
 	else if (err == -EIO)

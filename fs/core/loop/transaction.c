@@ -126,9 +126,9 @@ int transaction_run(struct store *store, struct job *jobs, struct changed *rows)
 		return stop_watching(db, err);
 	err = txn_commit(db);
 	if (err < 0 && err != -ENOSPC && err != -EDQUOT) {
-		log_error(
-			"commit of the database failed (%s): its outcome is unknown, the store is read-only until it is mounted again",
-			errname(err));
+		log_error("a commit of the database failed (%s): its outcome is unknown, and the "
+			  "store is read-only until it is mounted again",
+			  errname(err));
 		store_set_broken(store);
 		err = -EREMOTEIO;
 	}

@@ -171,10 +171,10 @@ static int refuse_pruned(struct builder *b, const char *path)
 	r->token = b->s->token;
 	r->highest = -1;
 	strcpy(r->path, path);
-	snprintf(
-		r->text, sizeof(r->text),
-		"the version of %.200s that this session began with was replaced and pruned meanwhile",
-		path);
+	snprintf(r->text, sizeof(r->text),
+		 "the version of %.200s that this session started from has since been replaced "
+		 "and pruned",
+		 path);
 	return 0;
 }
 

@@ -25,16 +25,19 @@
 
 const struct problem_kind problem_kinds[PROBLEMS] = {
 	[PROBLEM_READ_ONLY] = { "read_only_after_write_error", true,
-				"look into the kernel's log, then mount again" },
+				"check the kernel log, then mount again" },
 	[PROBLEM_DAMAGED] = { "damaged_content", true, "fence fsck --data names it" },
 	[PROBLEM_DATABASE] = { "damaged_database", true, "fence fsck names what is on the page" },
-	[PROBLEM_DISK_FULL] = { "disk_full", true, "free space where the store is, or fence gc" },
+	[PROBLEM_DISK_FULL] = { "disk_full", true,
+				"free space on the store's file system, or run fence gc" },
 	[PROBLEM_DISK_NEARLY_FULL] = { "disk_nearly_full", false,
-				       "free space where the store is, or fence gc" },
-	[PROBLEM_QUOTA] = { "quota_nearly_reached", false, "fence gc, or fence policy --max-size" },
+				       "free space on the store's file system, or run fence gc" },
+	[PROBLEM_QUOTA] = { "quota_nearly_reached", false,
+			    "run fence gc, or raise the limit: fence policy --max-size" },
 	[PROBLEM_RESTORED] = { "store_restored_from_older_copy", false,
-			       "fence gc removes nothing until --after-restore" },
-	[PROBLEM_WAL_LARGE] = { "wal_large", false, "what reads the database for so long?" },
+			       "fence gc removes nothing until run with --after-restore" },
+	[PROBLEM_WAL_LARGE] = { "wal_large", false,
+				"find what has been reading the database for so long" },
 	[PROBLEM_GC_FAILED] = { "gc_failed", false, "run fence gc; it says why" },
 };
 

@@ -208,7 +208,7 @@ static void write_space(const struct gauges *g, FILE *f)
 		write_part("", "orphans", &u->orphans, f);
 		write_part("", "staging", &u->staging, f);
 	} else {
-		line(f, "space", "is being added up");
+		line(f, "space", "still being counted");
 	}
 	line(f, "", "database %10s and %s of WAL", size_of(g->database_bytes).s,
 	     size_of(g->wal_bytes).s);

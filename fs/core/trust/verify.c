@@ -217,7 +217,7 @@ static enum check_ending judge(struct core *c, const struct verify_file *f)
 		return CHECK_UNFINISHED;
 	}
 	if (state == FSCK_GOOD) {
-		log_warning("blob %s was wrong in memory and is right on the disk: %s",
+		log_warning("blob %s was wrong in memory but is right on disk: %s",
 			    blob_hex(f->id.b).s, say(cached));
 		return CHECK_MEMORY;
 	}

@@ -98,7 +98,7 @@ static void *space_main(void *arg)
 	if (!err)
 		publish(c->space, &r);
 	else if (err != -EINTR)
-		log_warning("cannot add up what takes the space: %s", errname(err));
+		log_warning("cannot count what takes up the space: %s", errname(err));
 	rest = processor_ns() * REST_FACTOR;
 	atomic_store(&c->space->due, io_boot_ns() + (rest > REST_MIN_NS ? rest : REST_MIN_NS));
 	atomic_store(&c->space->is_running, false);

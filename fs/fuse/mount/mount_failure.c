@@ -56,17 +56,19 @@ static int device_failure(struct errmsg *err)
 	if (e == ENOENT)
 		return errmsg_set(err, -e,
 				  "there is no " DEVICE ": load the module (modprobe fuse)");
-	return errmsg_set(err, -e, DEVICE ": %s: it is to be open to everyone, chmod 666 " DEVICE,
+	return errmsg_set(err, -e,
+			  DEVICE ": %s: everyone must be able to open it, chmod 666 " DEVICE,
 			  strerror(e));
 }
 
 static int failure_of_root(const char *mountpoint, struct errmsg *err)
 {
 	if (prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN) == 0)
-		return errmsg_set(err, -EPERM,
-				  "cannot mount at %s: it takes the capability CAP_SYS_ADMIN, "
-				  "which root does not have here, as in a container",
-				  mountpoint);
+		return errmsg_set(
+			err, -EPERM,
+			"cannot mount at %s: this needs the capability CAP_SYS_ADMIN, which root "
+			"does not have here, as in a container",
+			mountpoint);
 	return errmsg_set(err, -EIO, "cannot mount at %s", mountpoint);
 }
 
@@ -80,7 +82,7 @@ static int failure_of_user(const struct options *o, const char *mountpoint, stru
 				  ", which is missing (package fuse3)");
 	if (others && !conf_has_line(FUSE_CONF, "user_allow_other"))
 		return errmsg_set(err, -EPERM,
-				  "-o %s: to ordinary users it is allowed only by a line "
+				  "-o %s: ordinary users may use it only if there is a line "
 				  "\"user_allow_other\" in " FUSE_CONF ", which root can add",
 				  others);
 	if (conf_has_line(APPARMOR_ENABLED, "Y") && access(APPARMOR_PROFILE, F_OK) == 0)

@@ -27,11 +27,11 @@ static const char usage[] =
 	"  -V, --version  versions of fencefs and libfuse\n"
 	"\n"
 	"options:\n"
-	"  passthrough=auto|on|off  file content by way of the kernel alone; auto: if possible\n"
-	"  io_uring=auto|on|off     requests over io_uring; auto: off\n"
+	"  passthrough=auto|on|off  the kernel reads and writes contents; auto: if possible\n"
+	"  io_uring=auto|on|off     take requests over io_uring; auto: off\n"
 	"  allow_other, allow_root  who else may enter; root's mounts have allow_other\n"
 	"  ro, noexec, dev, suid, sync, dirsync, noatime, nodiratime, nosymfollow, context=...\n"
-	"                           as for every mount\n";
+	"                           as for any mount\n";
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -55,7 +55,7 @@ static int parse_choice(const char *opt, enum choice *out)
 			*out = (enum choice)i;
 			return -1;
 		}
-	return usage_error("auto, on or off is wanted, not", opt);
+	return usage_error("expected auto, on or off, not", opt);
 }
 
 /* -1: taken. */
@@ -139,7 +139,7 @@ int options_parse(struct options *o, int argc, char **argv)
 			return status;
 	}
 	if (argc - optind != 2)
-		return usage_error("a store and a mount point are wanted", NULL);
+		return usage_error("expected a store and a mount point", NULL);
 	o->store = argv[optind];
 	o->mountpoint = argv[optind + 1];
 	return -1;

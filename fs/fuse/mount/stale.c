@@ -193,10 +193,9 @@ int stale_clear(const char *mountpoint, const char *store, const char *store_pat
 			e = unmount_lazily(mountpoint);
 		mount_name_fini(&m);
 		if (e < 0)
-			return ours ? errmsg_set(
-					      err, e,
-					      "%s: the dead mount there cannot be taken away: %s",
-					      mountpoint, strerror(-e)) :
+			return ours ? errmsg_set(err, e,
+						 "%s: the dead mount there cannot be removed: %s",
+						 mountpoint, strerror(-e)) :
 				      e;
 	}
 	return 0;

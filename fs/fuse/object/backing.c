@@ -38,7 +38,7 @@ static int32_t register_fd(struct fs *fs, fuse_req_t req, int fd)
 	if (id > 0)
 		return id;
 	if (atomic_exchange(&fs->passthrough, false)) {
-		log_warning("the kernel refuses passthrough: content goes through the daemon");
+		log_warning("the kernel refuses passthrough: file contents go through the daemon");
 		core_set_features(fs->core, backing_features(fs));
 	}
 	return 0;

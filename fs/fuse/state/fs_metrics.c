@@ -13,21 +13,24 @@
 enum family { BUILD, PASSTHROUGH, OP_TIME, OPENS, DROPPED, HANDLES, INODES, FAMILIES };
 
 static const struct metric families[FAMILIES] = {
-	[BUILD] = { "fencefs_build_info", "Always 1; versions of the daemon and of its libraries.",
+	[BUILD] = { "fencefs_build_info", "Always 1; versions of the daemon and its libraries.",
 		    METRIC_GAUGE },
 	[PASSTHROUGH] = { "fencefs_passthrough",
-			  "Whether the kernel reads and writes content by itself.", METRIC_GAUGE },
+			  "Whether the kernel reads and writes file contents by itself.",
+			  METRIC_GAUGE },
 	[OP_TIME] = { "fencefs_fuse_operation_duration_seconds",
-		      "Time that a request of the kernel kept a worker busy; waiting does not.",
+		      "Time that a request from the kernel kept a worker busy; waiting does not "
+		      "count.",
 		      METRIC_HISTOGRAM },
 	[OPENS] = { "fencefs_opens_total",
-		    "Opens by who reads and writes: kernel, daemon, or from the database (inline).",
+		    "Files opened, by who reads and writes them: kernel, daemon, or the database "
+		    "(inline).",
 		    METRIC_COUNTER },
 	[DROPPED] = { "fencefs_invalidations_total", "What the kernel was told to forget, by kind.",
 		      METRIC_COUNTER },
 	[HANDLES] = { "fencefs_open_handles", "Open files and directories, .fence included.",
 		      METRIC_GAUGE },
-	[INODES] = { "fencefs_known_inodes", "Inodes that the kernel remembers.", METRIC_GAUGE },
+	[INODES] = { "fencefs_known_inodes", "Inodes the kernel remembers.", METRIC_GAUGE },
 };
 
 static const char *const op_names[FS_OPS] = {

@@ -188,7 +188,7 @@ int backup_make(struct store *s, const char *dest, const struct backup_options *
 	if (res && res != -EINTR)
 		return errmsg_set(err, res, "the backup in %s is still the old one: %s", dest,
 				  res == -EUCLEAN ? "the database is damaged, run fence fsck" :
-				  res == -EAGAIN  ? "gc takes content away all the time" :
+				  res == -EAGAIN  ? "gc keeps removing blobs" :
 						    strerror(-res));
 	return res;
 }

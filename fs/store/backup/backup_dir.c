@@ -200,7 +200,7 @@ int backup_dir_open(const char *path, struct backup_dir *out, struct errmsg *err
 	res = read_mark(&d);
 	if (res)
 		return errmsg_set(err, res == -ENOENT ? -EMEDIUMTYPE : res,
-				  "%s is not a backup of fence backup", path);
+				  "%s is not a backup made by fence backup", path);
 	if (faccessat(d.root, LAYOUT_DB, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return errmsg_set(err, -EMEDIUMTYPE,
 				  "%s holds no complete backup: the first one was interrupted; run"

@@ -187,7 +187,7 @@ static void describe(struct fsck_finding *x, const struct fsck_blob *b, enum fsc
 	switch (state) {
 	case FSCK_GOOD:
 	case FSCK_BAD_HASH:
-		fsck_finding_init(x, FSCK_CONTENT, "blob %s has not the content that was sealed",
+		fsck_finding_init(x, FSCK_CONTENT, "the content of blob %s is not what was sealed",
 				  hex.s);
 		break;
 	case FSCK_MISSING:

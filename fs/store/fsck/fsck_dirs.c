@@ -83,7 +83,7 @@ static int no_past_parent(struct fsck *f, struct stmt *st, void *arg)
 	if (n == 0)
 		return 0;
 	fsck_finding_init(&x, FSCK_PAST,
-			  "%" PRId64 " past versions lie in directories whose past is gone", n);
+			  "%" PRId64 " past versions are in directories whose past is gone", n);
 	fsck_name_row(f, stmt_get_int(st, 1), &x);
 	return fsck_report(f, &x);
 }
@@ -120,8 +120,8 @@ static int report_unreached(struct fsck *f, int64_t row, int64_t dir, bool is_cy
 	struct fsck_finding x;
 
 	fsck_finding_init(&x, FSCK_REACHED,
-			  is_cycle ? "directory %" PRId64 " lies beneath itself" :
-				     "directory %" PRId64 " lies too deep to have a path",
+			  is_cycle ? "directory %" PRId64 " is beneath itself" :
+				     "directory %" PRId64 " is too deep to have a path",
 			  dir);
 	fsck_name_row(f, row, &x);
 	x.action = FSCK_REHOME;

@@ -112,7 +112,7 @@ static int report_foreign(struct fsck *f, const char *dir, const char *name)
 {
 	struct fsck_finding x;
 
-	fsck_finding_init(&x, FSCK_FOREIGN, "%s/%.200s is not of this store", dir, name);
+	fsck_finding_init(&x, FSCK_FOREIGN, "%s/%.200s does not belong to this store", dir, name);
 	return fsck_report(f, &x);
 }
 
@@ -153,7 +153,7 @@ static int report_fan(struct fsck *f, const char *shown, int err)
 	struct fsck_finding x;
 
 	fsck_finding_init(&x, FSCK_BLOB_FILE, "%s: %s", shown, strerror(-err));
-	x.consequence = "content whose id begins so can be neither read nor sealed";
+	x.consequence = "blobs whose id begins like this can be neither read nor sealed";
 	x.remedy = err == -ENOENT ? "make the directory, with mode 0700" : "check the disk";
 	return fsck_report(f, &x);
 }
@@ -192,7 +192,7 @@ static int check_blobs(struct fsck *f)
 			  " bytes, that the database does not know",
 			  f->totals.orphans, f->totals.orphan_bytes);
 	if (f->opt.is_live)
-		x.consequence = "none; commits that are under way leave them for a moment";
+		x.consequence = "none; commits in progress leave them for a moment";
 	return fsck_report(f, &x);
 }
 

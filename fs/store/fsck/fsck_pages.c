@@ -45,7 +45,8 @@ static int tell_page(struct fsck *f, uint32_t pgno, int why, int64_t n)
 				  pgno, strerror(-why));
 	else
 		fsck_finding_init(&x, FSCK_DATABASE,
-				  "meta.db: page %" PRIu32 " does not match its sum: it is damaged",
+				  "meta.db: page %" PRIu32
+				  " does not match its checksum: it is damaged",
 				  pgno);
 	return fsck_report(f, &x);
 }

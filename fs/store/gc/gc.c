@@ -157,9 +157,9 @@ static int check_generation(struct gc *gc)
 	if (restored && !gc->opt->after_restore)
 		return errmsg_set(
 			gc->err, -ECANCELED,
-			"the database is older than the blobs, as after a restore from a backup: content"
-			" of the lost commits would be taken for garbage; save from blobs/ what you"
-			" need, then run gc with --after-restore");
+			"the database is older than the blobs, as after a restore from a backup: "
+			"blobs of the lost commits would be taken for garbage; save what you "
+			"need from blobs/, then run gc with --after-restore");
 	gc->report->is_restored = restored;
 	if (gc->opt->dry_run)
 		return 0;

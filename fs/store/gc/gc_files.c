@@ -276,10 +276,11 @@ static int check_top(struct gc *gc)
 		else if (is_fan(e->d_name))
 			fans++;
 		else if (is_uuid(e->d_name) && strcmp(e->d_name, store_uuid(gc->s)) != 0)
-			return errmsg_set(gc->err, -EXDEV,
-					  "blobs/ is used by store %s as well: what is garbage here"
-					  " may be its content",
-					  e->d_name);
+			return errmsg_set(
+				gc->err, -EXDEV,
+				"blobs/ is used by store %s as well: what is garbage here may be "
+				"in use there",
+				e->d_name);
 		else if (!is_uuid(e->d_name))
 			foreign(gc, "", e->d_name);
 	}
@@ -351,5 +352,5 @@ int gc_files(struct gc *gc)
 		err = gc_mark_flush(&l->marks);
 	if (!err && !gc->opt->dry_run)
 		err = drop_lost_marks(gc, &l->unmarks);
-	return gc_fail(gc, err, "cannot find out what is alive, so nothing is removed");
+	return gc_fail(gc, err, "cannot find out what is in use, so nothing is removed");
 }

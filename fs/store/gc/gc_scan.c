@@ -128,10 +128,11 @@ static int load(struct piece *p)
 /* An entry's blob that is not there: damage. Which of the unreferenced it may be, nobody knows. */
 static int dangles(struct gc *gc, int64_t row)
 {
-	return errmsg_set(gc->err, -EUCLEAN,
-			  "entry %lld refers to content that the store does not know: nothing is"
-			  " removed from a damaged store; run fence fsck",
-			  (long long)row);
+	return errmsg_set(
+		gc->err, -EUCLEAN,
+		"entry %lld refers to a blob that the store does not know: nothing is removed "
+		"from a damaged store; run fence fsck",
+		(long long)row);
 }
 
 static int compare_rows(const void *a, const void *b)
@@ -317,5 +318,5 @@ int gc_scan(struct gc *gc)
 		p->is_first = false;
 		p->from = p->to;
 	} while (!err && !p->is_last);
-	return gc_fail(gc, err, "cannot find out what is alive, so nothing is removed");
+	return gc_fail(gc, err, "cannot find out what is in use, so nothing is removed");
 }

@@ -101,7 +101,7 @@ static int remove_file(struct gc *gc, struct gc_item *item)
 		err = 0;
 	if (!err)
 		gc_removed(gc, item);
-	return gc_fail(gc, err, "cannot remove content that nothing refers to");
+	return gc_fail(gc, err, "cannot remove blobs that nothing refers to");
 }
 
 static int flush(struct sweep *s)

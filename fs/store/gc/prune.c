@@ -328,7 +328,7 @@ int gc_prune_plan(struct gc *gc)
 	err = plan_all(p);
 	if (!err && gc->opt->dry_run)
 		gc->report->versions.n = (int64_t)gc->pruned.n;
-	return gc_fail(gc, err, "cannot find out what is expired, so nothing is removed");
+	return gc_fail(gc, err, "cannot find out what has expired, so nothing is removed");
 }
 
 struct prune {

@@ -43,7 +43,7 @@ int db_accept_pages(const char *path, int64_t *out_pages, struct errmsg *err)
 		return errmsg_set(err, -EUCLEAN, "cannot read the database %s: %s", path,
 				  sqlite3_errmsg(sq));
 	if (!page_sum_is_on(sq))
-		return errmsg_set(err, -EOPNOTSUPP, "the database %s has no sums", path);
+		return errmsg_set(err, -EOPNOTSUPP, "the database %s has no checksums", path);
 	res = accept_all(sq, out_pages);
 	return res ? errmsg_set(err, res, "cannot write to the database %s", path) : 0;
 }

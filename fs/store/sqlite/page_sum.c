@@ -124,7 +124,8 @@ static void say_miss(uint64_t pgno)
 {
 	atomic_fetch_add(&misses, 1);
 	if (atomic_exchange(&last_miss, pgno) != pgno)
-		log_error("database: page %" PRIu64 " is damaged: it does not match its sum", pgno);
+		log_error("database: page %" PRIu64 " is damaged: it does not match its checksum",
+			  pgno);
 }
 
 /*

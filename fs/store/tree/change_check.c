@@ -38,10 +38,9 @@ static int check_hash(struct plan *p, const struct expect *x, const struct entry
 		return err == -ENOENT ? -EUCLEAN : err;
 	if (e->kind == ENTRY_FILE && memcmp(info.hash.b, x->hash.b, sizeof(info.hash.b)) == 0)
 		return 0;
-	err = refusal_set(
-		p->refusal, ECANCELED, x->path, p->req->token,
-		"the content of %.120s is not the expected one; it is at version %" PRId64, x->path,
-		e->seq);
+	err = refusal_set(p->refusal, ECANCELED, x->path, p->req->token,
+			  "the content of %.120s is not as expected; it is at version %" PRId64,
+			  x->path, e->seq);
 	return refuse_expect(p, x, e, err);
 }
 

@@ -17,7 +17,7 @@ ONE_OF = "give one of version=, absent=1, hash="
 SESSION = "give session=, or path= and op="
 AFTER = "after= is the id of the last record that was read"
 KIND = "kind= is …"
-NO_LEASE = "no live lease of token 4 is on p: it expired or was released; acquire again"
+NO_LEASE = "there is no live lease with token 4 on p: it has expired or was released; acquire it again"
 MODE = "mode= is octal permission bits, 0 to 7777"
 
 BAD_LINES = [
@@ -25,7 +25,7 @@ BAD_LINES = [
     (b"", "err EINVAL # empty line; a request is: verb key=value ..."),
     (b" ", f"err EINVAL # {VERB}"),
     (b"  ", f"err EINVAL # {VERB}"),
-    (b"\r", "err EINVAL # the line ends in CR LF; end it in LF alone"),
+    (b"\r", "err EINVAL # the line ends with CR LF; end it with LF alone"),
     (b"\t", "err EINVAL # a TAB in the line; write it as %09"),
     (b"\x00", "err EINVAL # a NUL byte in the line"),
     (b" hello", f"err EINVAL # {VERB}"),
@@ -34,10 +34,10 @@ BAD_LINES = [
     (b"hello proto=1 ", f"err EINVAL # {SPACES}"),
     (b"HELLO", f"err EINVAL # {VERB}"),
     (b"Hello", f"err EINVAL # {VERB}"),
-    (b"hello\r", "err EINVAL # the line ends in CR LF; end it in LF alone"),
+    (b"hello\r", "err EINVAL # the line ends with CR LF; end it with LF alone"),
     (b"hello\x00", "err EINVAL # a NUL byte in the line"),
     (b"hello\tproto=1", "err EINVAL # a TAB in the line; write it as %09"),
-    (b"claim path=p token=4\r", "err EINVAL # the line ends in CR LF; end it in LF alone"),
+    (b"claim path=p token=4\r", "err EINVAL # the line ends with CR LF; end it with LF alone"),
     (b"claim path=p\x00 token=4", "err EINVAL # a NUL byte in the line"),
     (b"claim path=p token=4\x00", "err EINVAL # a NUL byte in the line"),
     (b"claim path=p token=4\x00junk", "err EINVAL # a NUL byte in the line"),
@@ -177,7 +177,7 @@ BAD_LINES = [
     (b"expect path=p version=1", "err ENOENT key=session # no session is open in this conversation"),
     (b"expect version=1", "err EINVAL key=path # expect needs path="),
     (b"expect path=p version=1 absent=1", f"err EINVAL # {ONE_OF}"),
-    (b"expect path=p absent=0", "err EINVAL key=absent value=0 # absent= is 1 or left out"),
+    (b"expect path=p absent=0", "err EINVAL key=absent value=0 # absent= must be 1 or be left out"),
     (b"expect path=p absent=", "err EINVAL key=absent # absent= is 1 or 0"),
     (b"expect path=p hash=xyz", f"err EINVAL key=hash value=xyz # {HASH}"),
     (b"expect path=p hash=", f"err EINVAL key=hash # {HASH}"),
@@ -332,7 +332,7 @@ BAD_LINES = [
     (b"put path=. token=4 size=0", "err EINVAL key=path value=. # the root cannot be put or removed"),
     (b"put path=p token=4 size=0 version=1 absent=1", f"err EINVAL # {ONE_OF}"),
     (b"put path=p token=4 size=0 seq=1", "err EINVAL key=seq # put knows no key seq="),
-    (b"put path=p token=4 size=0 absent=0", "err EINVAL key=absent value=0 # absent= is 1 or left out"),
+    (b"put path=p token=4 size=0 absent=0", "err EINVAL key=absent value=0 # absent= must be 1 or be left out"),
     (b"put path=p token=4 size=0 once=", "err EINVAL key=once # once= is 1 or 0"),
     (b"put path=p token=4 size=0 version=5", "err ECANCELED path=p token=4 # p does not exist"),
 ]
