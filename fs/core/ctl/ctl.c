@@ -12,7 +12,6 @@
  * are collected under the lock and called after it.
  */
 #include "core/ctl/ctl_impl.h"
-#include "core/lease/lease_table.h"
 
 #include "base/log.h"
 #include "core/publish/commit.h"
@@ -35,20 +34,20 @@ static void ctl_put_ref(struct ctl *ctl)
 	free(ctl);
 }
 
-int ctl_open(struct core *c, const struct caller *who, struct ctl **out)
+struct ctl *ctl_new(struct core *c, const struct caller *who, const struct ctl_ops *ops)
 {
 	struct ctl *ctl = calloc(1, sizeof(*ctl));
 
 	if (!ctl)
-		return -ENOMEM;
+		return NULL;
+	ctl->ops = ops;
 	ctl->c = c;
 	ctl->who = *who;
 	atomic_init(&ctl->refs, 1);
 	lock_init(&ctl->lock, LOCK_CTL);
 	metric_add(&c->metrics.conversations, 1);
 	atomic_fetch_add(&c->metrics.open_conversations, 1);
-	*out = ctl;
-	return 0;
+	return ctl;
 }
 
 static void push(struct parked **list, struct parked *p)
@@ -210,15 +209,15 @@ static struct ctl_call *call_new(struct ctl *ctl, const char *text, size_t len)
 struct step {
 	struct ctl_call *call;
 	size_t len;
-	struct put *feed;
+	struct ctl_payload *feed;
 	char *data;
 	size_t n;
-	struct put *complete;
+	struct ctl_payload *complete;
 };
 
 static bool step_payload(struct ctl *ctl, struct step *s)
 {
-	uint64_t wants = put_wants(ctl->put);
+	uint64_t wants = ctl->put->ops->wants(ctl->put);
 	size_t n = ctl->in_len < wants ? ctl->in_len : (size_t)wants;
 
 	if (wants == 0) {
@@ -268,10 +267,10 @@ static bool next_step(struct ctl *ctl, struct step *s)
 static void payload_step(struct ctl *ctl, struct step *s)
 {
 	if (s->complete) {
-		put_complete(s->complete); /* its call ends the step */
+		s->complete->ops->complete(s->complete); /* its call ends the step */
 		return;
 	}
-	put_feed(s->feed, s->data, s->n);
+	s->feed->ops->feed(s->feed, s->data, s->n);
 	free(s->data);
 	lock_take(&ctl->lock);
 	ctl->busy = false;
@@ -284,7 +283,7 @@ static void payload_step(struct ctl *ctl, struct step *s)
  */
 static void drop_unfinished_put(struct ctl *ctl)
 {
-	struct put *put = NULL;
+	struct ctl_payload *put = NULL;
 
 	lock_take(&ctl->lock);
 	if (ctl->closed && !ctl->busy) {
@@ -294,7 +293,7 @@ static void drop_unfinished_put(struct ctl *ctl)
 	lock_drop(&ctl->lock);
 	if (!put)
 		return;
-	put_drop(put);
+	put->ops->drop(put);
 	ctl_put_ref(ctl);
 }
 
@@ -325,7 +324,7 @@ static void ctl_run(struct ctl *ctl)
 		lock_drop(&ctl->lock);
 		complete_list(ctl, done);
 		if (s.call)
-			ctl_execute(s.call);
+			ctl->ops->execute(s.call);
 		else if (more)
 			payload_step(ctl, &s);
 	}
@@ -515,7 +514,6 @@ void ctl_close(struct ctl *ctl)
 			 (int)ctl->who.pid, left);
 	drop_unfinished_put(ctl);
 	atomic_fetch_sub(&ctl->c->metrics.open_conversations, 1);
-	lease_conversation_ended(ctl->c, ctl);
-	ctl_detach_all(ctl);
+	ctl->ops->closed(ctl);
 	ctl_put_ref(ctl);
 }

@@ -30,9 +30,29 @@ struct attached {
 	int outcome_err;
 };
 
-struct put;
+/* What a put's payload goes into (ctl_put.c). No lock held. */
+struct ctl_payload;
+struct ctl_payload_ops {
+	uint64_t (*wants)(const struct ctl_payload *p); /* bytes, still */
+	void (*feed)(struct ctl_payload *p, const void *data, size_t len);
+	/* All bytes are there: goes on to commit; takes it. */
+	void (*complete)(struct ctl_payload *p);
+	void (*drop)(struct ctl_payload *p); /* the conversation ended in the middle */
+};
+struct ctl_payload {
+	const struct ctl_payload_ops *ops;
+};
+
+struct ctl_call;
+
+/* What the machine of a conversation (ctl.c) hands on to the verbs (ctl_verbs.c). */
+struct ctl_ops {
+	void (*execute)(struct ctl_call *call); /* looks the verb up, checks its keys, runs it */
+	void (*closed)(struct ctl *ctl);	/* what was taken in the conversation ends */
+};
 
 struct ctl {
+	const struct ctl_ops *ops;
 	struct core *c;
 	struct caller who;
 	atomic_int refs;  /* the open handle, and each call that runs */
@@ -45,13 +65,13 @@ struct ctl {
 	bool busy;     /* a line is being executed, or payload taken */
 	bool deferred; /* that line waits for others: writes do not wait for it, reads do */
 	bool closed;
-	bool owes;	 /* there is something to read: see owed.h */
-	bool written;	 /* something was written at all */
-	bool flooded;	 /* more replies wait than anybody will read: nothing is taken any more */
-	bool dead;	 /* a put of unknown size: what follows cannot be understood */
-	bool overlong;	 /* inside a line that was refused as too long */
-	uint64_t skip;	 /* payload of a refused put */
-	struct put *put; /* owned; payload is being received */
+	bool owes;     /* there is something to read: see owed.h */
+	bool written;  /* something was written at all */
+	bool flooded;  /* more replies wait than anybody will read: nothing is taken any more */
+	bool dead;     /* a put of unknown size: what follows cannot be understood */
+	bool overlong; /* inside a line that was refused as too long */
+	uint64_t skip; /* payload of a refused put */
+	struct ctl_payload *put; /* owned; payload is being received */
 	struct parked *writes, *reads;
 	struct parked *
 		ghost; /* owned; a write whose lines have run, and which may be sent again: its result */
@@ -100,8 +120,8 @@ void ctl_answer_reads(struct ctl *ctl);
 /* The line that ended at @end was refused: the write that brought its last byte fails. */
 void ctl_blame(struct ctl *ctl, uint64_t end, int err);
 
-/* ctl_verbs.c: looks the verb up, checks its keys, runs it. */
-void ctl_execute(struct ctl_call *call);
+/* A conversation whose lines go to @ops; NULL: no memory. */
+struct ctl *ctl_new(struct core *c, const struct caller *who, const struct ctl_ops *ops);
 /* A job's database error as a reply. */
 void ctl_call_database_error(struct ctl_call *call, int err);
 
@@ -161,13 +181,6 @@ int ctl_may_look(struct core *c, const struct caller *who, const char *path, boo
  * requests.
  */
 void ctl_put_refuse(struct ctl_call *call, const struct ctl_error *error);
-
-/* put's payload (ctl_put.c). */
-uint64_t put_wants(const struct put *p);
-void put_feed(struct put *p, const void *data, size_t len);
-/* All bytes are there: goes on to commit; takes it. */
-void put_complete(struct put *p);
-void put_drop(struct put *p); /* the conversation ended in the middle */
 
 /* Owner of a request: owner=, or "uid:N". @buf has OWNER_MAX + 1 bytes. */
 int ctl_owner(const struct ctl_call *call, const char **out, char *buf, struct ctl_error *error);

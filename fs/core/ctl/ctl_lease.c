@@ -182,8 +182,8 @@ static void fail_lost(struct ctl_call *call, const char *path, int64_t token)
 		reply_time(&call->reply, "set_at", row->updated);
 		reply_str(&call->reply, "held_path", row->path);
 		reply_text(&call->reply,
-			   "%s owns %s with token %" PRId64 " now: this lease is lost",
-			   row->owner, row->path, row->token);
+			   "%s owns %s with token %" PRId64 " now: this lease is lost", row->owner,
+			   row->path, row->token);
 	} else if (!err) {
 		reply_err(&call->reply, ETIME);
 		reply_str(&call->reply, "path", path);

@@ -18,6 +18,7 @@
 #define PUT_MAX (INT64_C(64) << 20)
 
 struct put {
+	struct ctl_payload payload; /* first */
 	struct ctl_call *call;
 	struct single *p; /* owned; NULL: the line was refused, and call->reply says why */
 	int64_t size, got;
@@ -210,6 +211,91 @@ static int put_new(struct ctl_call *call, int64_t size, struct put **out, struct
 	return 0;
 }
 
+static struct put *put_of(struct ctl_payload *payload)
+{
+	return (struct put *)(void *)payload;
+}
+
+static uint64_t put_wants(const struct ctl_payload *payload)
+{
+	const struct put *p = (const struct put *)(const void *)payload;
+
+	return (uint64_t)(p->size - p->got);
+}
+
+static void put_feed(struct ctl_payload *payload, const void *data, size_t len)
+{
+	struct put *p = put_of(payload);
+
+	if (p->p && !p->err && p->fd >= 0)
+		p->err = io_pwrite_all(p->fd, data, len, p->got);
+	else if (p->p && !p->err)
+		memcpy((char *)p->p->content->data + p->got, data, len);
+	p->got += (int64_t)len;
+}
+
+static void put_release(struct put *p)
+{
+	if (p->fd >= 0)
+		close(p->fd);
+	free(p);
+}
+
+static void drop_publish(struct core *c, struct single *p)
+{
+	if (p->staged)
+		staging_remove(c->store, &p->staged_id);
+	single_free(p);
+}
+
+static int finish_inline(struct single *p, int64_t size)
+{
+	p->content->size = size;
+	p->content->empty = size == 0;
+	hash_buf(p->content->data, (size_t)size, &p->content->hash);
+	return blob_id_new(&p->content->id);
+}
+
+static void put_complete(struct ctl_payload *payload)
+{
+	struct put *put = put_of(payload);
+	struct ctl_call *call = put->call;
+	struct single *p = put->p;
+	int err = put->err;
+
+	if (p && !err && !p->staged)
+		err = finish_inline(p, put->size);
+	put_release(put); /* its descriptor is closed before sealing */
+	if (!p) {
+		ctl_call_done(call);
+		return;
+	}
+	if (err < 0) {
+		drop_publish(call->ctl->c, p);
+		ctl_call_database_error(call, err);
+		return;
+	}
+	submit(call, p);
+}
+
+static void put_drop(struct ctl_payload *payload)
+{
+	struct put *put = put_of(payload);
+	struct ctl_call *call = put->call;
+
+	if (put->p)
+		drop_publish(call->ctl->c, put->p);
+	ctl_call_forget(call);
+	put_release(put);
+}
+
+static const struct ctl_payload_ops payload_ops = {
+	.wants = put_wants,
+	.feed = put_feed,
+	.complete = put_complete,
+	.drop = put_drop,
+};
+
 /*
  * The call stays open while the payload comes in, but does not keep the conversation busy: the
  * payload is what is waited for.
@@ -217,7 +303,8 @@ static int put_new(struct ctl_call *call, int64_t size, struct put **out, struct
 static void wait_for_payload(struct ctl *ctl, struct put *put)
 {
 	lock_take(&ctl->lock);
-	ctl->put = put;
+	put->payload.ops = &payload_ops;
+	ctl->put = &put->payload;
 	ctl->busy = false;
 	lock_drop(&ctl->lock);
 }
@@ -274,75 +361,8 @@ void ctl_put(struct ctl_call *call)
 				    "put takes at most 67108864 bytes; open a session for more");
 	if (!err)
 		err = put_new(call, size, &put, &error);
-	if (err < 0)
+	if (err < 0 || !put)
 		ctl_put_refuse(call, &error);
 	else
 		wait_for_payload(call->ctl, put);
-}
-
-uint64_t put_wants(const struct put *p)
-{
-	return (uint64_t)(p->size - p->got);
-}
-
-void put_feed(struct put *p, const void *data, size_t len)
-{
-	if (p->p && !p->err && p->fd >= 0)
-		p->err = io_pwrite_all(p->fd, data, len, p->got);
-	else if (p->p && !p->err)
-		memcpy((char *)p->p->content->data + p->got, data, len);
-	p->got += (int64_t)len;
-}
-
-static void put_release(struct put *p)
-{
-	if (p->fd >= 0)
-		close(p->fd);
-	free(p);
-}
-
-static void drop_publish(struct core *c, struct single *p)
-{
-	if (p->staged)
-		staging_remove(c->store, &p->staged_id);
-	single_free(p);
-}
-
-static int finish_inline(struct single *p, int64_t size)
-{
-	p->content->size = size;
-	p->content->empty = size == 0;
-	hash_buf(p->content->data, (size_t)size, &p->content->hash);
-	return blob_id_new(&p->content->id);
-}
-
-void put_complete(struct put *put)
-{
-	struct ctl_call *call = put->call;
-	struct single *p = put->p;
-	int err = put->err;
-
-	if (p && !err && !p->staged)
-		err = finish_inline(p, put->size);
-	put_release(put); /* its descriptor is closed before sealing */
-	if (!p) {
-		ctl_call_done(call);
-		return;
-	}
-	if (err < 0) {
-		drop_publish(call->ctl->c, p);
-		ctl_call_database_error(call, err);
-		return;
-	}
-	submit(call, p);
-}
-
-void put_drop(struct put *put)
-{
-	struct ctl_call *call = put->call;
-
-	if (put->p)
-		drop_publish(call->ctl->c, put->p);
-	ctl_call_forget(call);
-	put_release(put);
 }

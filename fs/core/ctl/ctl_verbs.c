@@ -4,9 +4,8 @@
  * layer.
  */
 #include "core/ctl/ctl_impl.h"
+#include "core/lease/lease_table.h"
 
-#include "wire/errname.h"
-#include "base/log.h"
 #include "base/version.h"
 #include "store/fence/fence.h"
 #include "store/store.h"
@@ -39,7 +38,7 @@ static bool is_put(const struct ctl_call *call)
 	return strncmp(call->text, "put", 3) == 0 && (!call->text[3] || call->text[3] == ' ');
 }
 
-void ctl_execute(struct ctl_call *call)
+static void execute(struct ctl_call *call)
 {
 	enum ctl_verb_id verb = CTL_VERBS;
 	struct ctl_error error;
@@ -57,11 +56,21 @@ void ctl_execute(struct ctl_call *call)
 		ctl_call_error(call, &error);
 }
 
-int ctl_owner(const struct ctl_call *call, const char **out, char *buf, struct ctl_error *error)
+static void closed(struct ctl *ctl)
 {
-	snprintf(buf, OWNER_MAX + 1, "uid:%u", call->ctl->who.uid);
-	*out = buf;
-	return ctl_word(&call->line, "owner", out, error);
+	lease_conversation_ended(ctl->c, ctl);
+	ctl_detach_all(ctl);
+}
+
+int ctl_open(struct core *c, const struct caller *who, struct ctl **out)
+{
+	static const struct ctl_ops ops = { .execute = execute, .closed = closed };
+	struct ctl *ctl = ctl_new(c, who, &ops);
+
+	if (!ctl)
+		return -ENOMEM;
+	*out = ctl;
+	return 0;
 }
 
 void ctl_hello(struct ctl_call *call)
@@ -81,40 +90,4 @@ void ctl_hello(struct ctl_call *call)
 	reply_str(&call->reply, "mount", c->opt.mountpoint);
 	reply_str(&call->reply, "features", atomic_load(&c->features));
 	ctl_call_done(call);
-}
-
-/*
- * What a caller can make sense of; anything else would look like a refusal (EEXIST, EBUSY, EACCES,
- * EROFS, …), and is our trouble.
- */
-static bool is_told(int err)
-{
-	static const int told[] = { ENOSPC, EDQUOT,  EREMOTEIO, ESHUTDOWN,    EIO,
-				    ENOMEM, EUCLEAN, EINVAL,	ENAMETOOLONG, ERANGE };
-
-	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
-		if (err == -told[i])
-			return true;
-	return false;
-}
-
-void ctl_call_database_error(struct ctl_call *call, int err)
-{
-	const char *what = "the store's database failed";
-
-	if (!is_told(err)) {
-		log_error("the database failed unexpectedly: %s", errname(err));
-		ctl_call_fail(call, EIO, NULL, NULL, "%s", what);
-		return;
-	}
-	if (err == -ENOSPC || err == -EDQUOT)
-		what = "no space left in the store: its file system is full, or the limit set by "
-		       "fence policy is reached; free some space and try again";
-	else if (err == -EREMOTEIO)
-		what = "it is unknown whether this was written: mount again and ask with outcome";
-	else if (err == -ESHUTDOWN)
-		what = "the file system is being unmounted";
-	else if (err == -EIO)
-		what = "the store had a write error and is read-only until it is mounted again";
-	ctl_call_fail(call, err, NULL, NULL, "%s", what);
 }
