@@ -366,7 +366,11 @@ def test_read_only_root(tmp):
 
 @contextlib.contextmanager
 def automount_point(point):
-    """We are to mount something there when we are asked to; yields where we are asked."""
+    """We are to mount something there when we are asked to; yields where we are asked.
+
+    Whoever touches such a point, even to unmount a copy of it, waits: nobody else is to see it.
+    """
+    enter_own_mounts()
     read_end, write_end = os.pipe()
     libc = ctypes.CDLL(None, use_errno=True)
     data = f"fd={write_end},pgrp={os.getpgrp()},minproto=5,maxproto=5,direct".encode()
