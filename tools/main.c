@@ -8,6 +8,7 @@
 #include "base/nearest.h"
 #include "out/report.h"
 #include "cmd/verb_help.h"
+#include "cmd/cmd.h"
 #include "cmd/verbs.h"
 
 #include "base/streams.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See conf_line.h. Layer: base. */
 #include "base/conf_line.h"
 
 #include <stdio.h>

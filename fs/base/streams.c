@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See streams.h. Layer: base. */
 #include "base/streams.h"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The version of fencefs. Layer: base. */
 #ifndef BASE_VERSION_H
 #define BASE_VERSION_H
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What reading the control file prints, made from the table of verbs. Layer: wire. */
+#include "wire/ctl_help.h"
+
 #include "wire/ctl_verb.h"
 
 #include <stdbool.h>

@@ -6,6 +6,7 @@
 #ifndef FENCE_WIRE_CTL_VERB_H
 #define FENCE_WIRE_CTL_VERB_H
 
+#include "wire/ctl_key.h"
 #include "wire/ctl_line.h"
 
 #include <stdbool.h>
@@ -34,32 +35,6 @@ enum ctl_verb_id {
 	CTL_VERBS
 };
 
-/* What a value is; which function of ctl_value.h reads it. */
-enum ctl_type {
-	CTL_TYPE_PATH,
-	CTL_TYPE_PATHS, /* one, or several with "//" between them: the only value that repeats */
-	CTL_TYPE_TOKEN,
-	CTL_TYPE_COUNT,
-	CTL_TYPE_DURATION,
-	CTL_TYPE_TIME, /* seconds.h */
-	CTL_TYPE_MODE,
-	CTL_TYPE_FLAG,
-	CTL_TYPE_WORD,
-	CTL_TYPE_HEX, /* ids and hashes */
-};
-
-struct ctl_key {
-	const char *name; /* NULL ends the keys of a verb */
-	enum ctl_type type;
-	const char *sample; /* how help shows the value */
-	enum { CTL_OPTIONAL, CTL_REQUIRED } need;
-	/*
-	 * Of a choice: keys with the same letter belong together and exclude those with another; 0:
-	 * none. CTL_REQUIRED: one of the choice. The verb itself checks both.
-	 */
-	char choice;
-};
-
 #define CTL_VERB_KEYS_MAX 14
 
 struct ctl_verb {
@@ -84,9 +59,5 @@ int ctl_verb_check(const struct ctl_line *l, enum ctl_verb_id *out, struct ctl_e
 const struct ctl_verb *ctl_verb_find(const char *request);
 /* NULL: no such key. */
 const struct ctl_key *ctl_verb_key(const struct ctl_verb *v, const char *name);
-const char *ctl_type_name(enum ctl_type type);
-
-/* Help with an introduction, a line for each verb and its keys. Malloc'd; NULL: out of memory. */
-char *ctl_help_text(void);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See conversation.h. Of the bench's client. */
 #include "conversation.h"
 
 #include <errno.h>

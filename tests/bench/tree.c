@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See tree.h. Of the bench's client. */
 #include "tree.h"
 
 #include "conversation.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See scratch.h. */
 #include "scratch.h"
 
 #include "store/sqlite/db_conn.h"

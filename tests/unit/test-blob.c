@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Blobs: staged, sealed, read, and what a wrong file is taken for. Unit test. */
 #include "scratch.h"
 
 #include "base/io.h"

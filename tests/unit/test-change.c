@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Changes of the tree: planned, checked against fences and conditions, applied. Unit test. */
 #include "scratch.h"
 
 #include "store/sqlite/db.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Fences and leases: claims, what they refuse, resets. Unit test. */
 #include "scratch.h"
 
 #include "store/sqlite/db.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Durable system calls, and errors by name. Unit test. */
 #include "scratch.h"
 
 #include "wire/errname.h"

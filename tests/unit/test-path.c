@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Paths of the protocol. Unit test. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Records: sessions, revisions, refusals, events. Unit test. */
 #include "scratch.h"
 
 #include "store/sqlite/db.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Stores: made, opened, locked, refused. Unit test. */
 #include "scratch.h"
 
 #include "base/io.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The command line of a verb. Unit test. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

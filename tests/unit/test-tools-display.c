@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Names, times and sizes for people. Unit test. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* What fence doctor makes of versions and files. Unit test. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* JSON written and read. Unit test. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Lines of mountinfo, and mounts found among them. Unit test. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

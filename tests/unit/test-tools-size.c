@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Sizes as people write them. Unit test. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Points in time as people write them. Unit test. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The version is that of the build. Unit test. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "wire/ctl_value.h"
+#include "wire/ctl_help.h"
 #include "wire/ctl_verb.h"
 #include "wire/event_kind.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See client.h. Layer: tools. */
 #include "client/client.h"
 
 #include "out/exit_code.h"
@@ -29,28 +30,27 @@ int client_open(const struct args *a, const char *path, struct target *out_targe
 	return EXIT_OK;
 }
 
-static const struct buf no_content;
-
 int client_call(const struct args *a, const char *name, struct ctl_client *c, struct line *req,
 		struct reply *out)
 {
-	return client_call_with(a, name, c, req, &no_content, out);
+	return client_call_with(
+		&(struct client_request){ .args = a, .name = name, .ctl = c, .line = req }, out);
 }
 
-int client_call_with(const struct args *a, const char *name, struct ctl_client *c, struct line *req,
-		     const struct buf *content, struct reply *out)
+int client_call_with(const struct client_request *q, struct reply *out)
 {
+	const struct buf none = { 0 }, *content = q->content ? q->content : &none;
 	struct reply reply = { 0 };
-	int r = ctl_client_call_with(c, req, content->s, content->len, &reply);
+	int r = ctl_client_call_with(q->ctl, q->line, content->s, content->len, &reply);
 	int code;
 
 	if (r < 0) {
 		struct reply broken = { .err = r, .text = "" };
 
-		return report_refusal(a, name, &broken);
+		return report_refusal(q->args, q->name, &broken);
 	}
 	if (reply.err) {
-		code = report_refusal(a, name, &reply);
+		code = report_refusal(q->args, q->name, &reply);
 		reply_fini(&reply);
 		return code;
 	}

@@ -20,8 +20,14 @@ int client_open(const struct args *a, const char *path, struct target *out_targe
 int client_call(const struct args *a, const char *name, struct ctl_client *c, struct line *req,
 		struct reply *out);
 /* The same with content after the request line. */
-int client_call_with(const struct args *a, const char *name, struct ctl_client *c, struct line *req,
-		     const struct buf *content, struct reply *out);
+struct client_request {
+	const struct args *args;
+	const char *name;
+	struct ctl_client *ctl;
+	struct line *line;
+	const struct buf *content; /* NULL: none */
+};
+int client_call_with(const struct client_request *q, struct reply *out);
 
 void client_add_path(struct line *req, const struct target *t);
 /*

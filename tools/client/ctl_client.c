@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See ctl_client.h. Layer: tools. */
 #include "client/ctl_client.h"
 
 #include "base/cleanup.h"

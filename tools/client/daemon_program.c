@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See daemon_program.h. Layer: tools. */
 #include "client/daemon_program.h"
 
 #include "parse/buf.h"

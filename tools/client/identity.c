@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See identity.h. Layer: tools. */
 #include "client/identity.h"
 
 #include "wire/number.h"

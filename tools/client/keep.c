@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See keep.h. Layer: tools. */
 #include "client/keep.h"
 
 #include "wire/duration.h"

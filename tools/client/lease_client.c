@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See lease_client.h. Layer: tools. */
 #include "client/lease_client.h"
 
 #include "client/client.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See lease_owner.h. Layer: tools. */
 #include "client/lease_owner.h"
 
 #include "client/identity.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* In whose name a lease is renewed or released. Layer: tools. */
 #ifndef FENCE_TOOLS_CLIENT_LEASE_OWNER_H
 #define FENCE_TOOLS_CLIENT_LEASE_OWNER_H
 

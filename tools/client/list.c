@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See list.h. Layer: tools. */
 #include "client/list.h"
 
 #include "client/client.h"

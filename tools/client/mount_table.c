@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See mount_table.h. Layer: tools. */
 #include "client/mount_table.h"
 
 #include "base/cleanup.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See mount_users.h. Layer: tools. */
 #include "client/mount_users.h"
 
 #include "out/display.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Who uses a mount that cannot be unmounted. Layer: tools. */
 #ifndef FENCE_TOOLS_CLIENT_MOUNT_USERS_H
 #define FENCE_TOOLS_CLIENT_MOUNT_USERS_H
 

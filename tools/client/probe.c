@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See probe.h. Layer: tools. */
 #include "client/probe.h"
 
 #include "base/cleanup.h"

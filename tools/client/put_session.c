@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See put_session.h. Layer: tools. */
 #include "client/put_session.h"
 
 #include "base/cleanup.h"
@@ -16,7 +17,7 @@
 #include <sys/stat.h>
 
 /* --mode for what is there already, too; new files have got theirs when they were made. */
-static int apply_mode(const struct work *w, int fd)
+static int apply_mode(const struct client_work *w, int fd)
 {
 	const char *text = args_get(w->args, "mode");
 	mode_t mode;
@@ -44,7 +45,7 @@ static int write_content(const struct source *s, int to, struct copy_failure *fa
 }
 
 /* @s as @path in the view. 0, or the exit code; the session has ended then. */
-static int write_file(struct work *w, const struct source *s, const char *path)
+static int write_file(struct client_work *w, const struct source *s, const char *path)
 {
 	auto_fd int to = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, s->mode);
 	struct copy_failure failure = { 0 };
@@ -62,7 +63,7 @@ static int write_file(struct work *w, const struct source *s, const char *path)
 }
 
 /* --if-version and kin as a precondition of the commit. */
-static int expect(struct work *w)
+static int expect(struct client_work *w)
 {
 	static const char *const names[] = { "if-version", "if-absent", "if-hash", NULL };
 	auto_line struct line req = { 0 };
@@ -80,7 +81,7 @@ static int expect(struct work *w)
 	return client_call(w->args, w->name, &w->ctl, &req, &r);
 }
 
-int put_large(struct work *w, const struct source *s, struct reply *out)
+int put_large(struct client_work *w, const struct source *s, struct reply *out)
 {
 	auto_buf struct buf path = { 0 };
 	int code = work_open(w);
@@ -94,7 +95,7 @@ int put_large(struct work *w, const struct source *s, struct reply *out)
 	return code ? code : work_commit(w, out);
 }
 
-static int write_named(struct work *w, const char *name, const char *dir)
+static int write_named(struct client_work *w, const char *name, const char *dir)
 {
 	auto_source struct source s = SOURCE_NONE;
 	auto_buf struct buf path = { 0 };
@@ -108,7 +109,7 @@ static int write_named(struct work *w, const char *name, const char *dir)
 	return write_file(w, &s, path.s);
 }
 
-int put_many(struct work *w, char *const *names, int n, struct reply *out)
+int put_many(struct client_work *w, char *const *names, int n, struct reply *out)
 {
 	auto_buf struct buf dir = { 0 };
 	int code = work_open(w);

@@ -13,7 +13,7 @@
  * are copied into the target, a directory. Both commit; 0 with the commit's reply in *out, or the
  * exit code.
  */
-int put_large(struct work *w, const struct source *s, struct reply *out);
-int put_many(struct work *w, char *const *names, int n, struct reply *out);
+int put_large(struct client_work *w, const struct source *s, struct reply *out);
+int put_many(struct client_work *w, char *const *names, int n, struct reply *out);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See reject_save.h. Layer: tools. */
 #include "client/reject_save.h"
 
 #include "base/cleanup.h"

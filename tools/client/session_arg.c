@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See session_arg.h. Layer: tools. */
 #include "client/session_arg.h"
 
 #include "client/client.h"

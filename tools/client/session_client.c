@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See session_client.h. Layer: tools. */
 #include "client/session_client.h"
 
 #include "client/client.h"
@@ -10,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-int work_open(struct work *w)
+int work_open(struct client_work *w)
 {
 	static const char *const names[] = { "parents", NULL };
 	auto_line struct line req = { 0 };
@@ -38,7 +39,7 @@ int work_open(struct work *w)
 	return EXIT_OK;
 }
 
-int work_commit(struct work *w, struct reply *out)
+int work_commit(struct client_work *w, struct reply *out)
 {
 	static const char *const names[] = { "op", "once", NULL };
 	auto_line struct line req = { 0 };
@@ -49,7 +50,7 @@ int work_commit(struct work *w, struct reply *out)
 	return client_call(w->args, w->name, &w->ctl, &req, out);
 }
 
-void work_abort(struct work *w)
+void work_abort(struct client_work *w)
 {
 	auto_line struct line req = { 0 };
 	auto_reply struct reply r = { 0 };
@@ -59,7 +60,7 @@ void work_abort(struct work *w)
 	ctl_client_call(&w->ctl, &req, &r);
 }
 
-void work_path(const struct work *w, struct buf *out)
+void work_path(const struct client_work *w, struct buf *out)
 {
 	buf_str(out, buf_text(&w->dir));
 	if (strcmp(w->target.path, ".") != 0)
@@ -73,7 +74,7 @@ static void borrow_field(struct reply *to, const char *key, const char *value)
 }
 
 /* The path in the tree of @what, a path in the view. */
-static const char *tree_path(const struct work *w, const char *what)
+static const char *tree_path(const struct client_work *w, const char *what)
 {
 	size_t len = w->dir.len;
 
@@ -83,7 +84,7 @@ static const char *tree_path(const struct work *w, const char *what)
 }
 
 /* What a commit would have been told, asked for without committing what is half done. */
-static int report_overtaken(struct work *w, const char *path)
+static int report_overtaken(struct client_work *w, const char *path)
 {
 	struct reply refusal = { .err = -ESTALE, .text = "" };
 	auto_line struct line req = { 0 };
@@ -102,7 +103,7 @@ static int report_overtaken(struct work *w, const char *path)
 	return report_refusal(w->args, w->name, &refusal);
 }
 
-int work_failed(struct work *w, const char *what, int err)
+int work_failed(struct client_work *w, const char *what, int err)
 {
 	work_abort(w);
 	if (err == -ESTALE)
@@ -111,7 +112,7 @@ int work_failed(struct work *w, const char *what, int err)
 	return EXIT_FAILED;
 }
 
-void work_fini(struct work *w)
+void work_fini(struct client_work *w)
 {
 	target_fini(&w->target);
 	ctl_client_close(&w->ctl);

@@ -11,7 +11,7 @@
 #include "client/target.h"
 
 /* What a verb that works in a session carries around. */
-struct work {
+struct client_work {
 	const struct args *args;
 	const char *name;      /* borrowed; the path as the user gave it */
 	const char *token;     /* borrowed */
@@ -30,20 +30,20 @@ struct work {
  * Open a session that claims the target; --owner, --parents, --ttl, --exclusive are taken from the
  * options. 0, or the exit code.
  */
-int work_open(struct work *w);
+int work_open(struct client_work *w);
 /* Commit with what --op and --once say. *out is the reply. */
-int work_commit(struct work *w, struct reply *out);
+int work_commit(struct client_work *w, struct reply *out);
 /* End it unpublished. Silent. */
-void work_abort(struct work *w);
+void work_abort(struct client_work *w);
 
 /* Absolute path of the claimed path in the view, into @out. */
-void work_path(const struct work *w, struct buf *out);
+void work_path(const struct client_work *w, struct buf *out);
 /*
  * An operation on @what in the view failed with @err: abort, and say so; for ESTALE, by whom it was
  * overtaken. The exit code.
  */
-int work_failed(struct work *w, const char *what, int err);
-void work_fini(struct work *w);
+int work_failed(struct client_work *w, const char *what, int err);
+void work_fini(struct client_work *w);
 
 #define auto_work __attribute__((cleanup(work_fini)))
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See source.h. Layer: tools. */
 #include "client/source.h"
 
 #include "out/exit_code.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See store_target.h. Layer: tools. */
 #include "client/store_target.h"
 
 #include "base/cleanup.h"

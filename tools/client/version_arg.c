@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See version_arg.h. Layer: tools. */
 #include "client/version_arg.h"
 
 #include "out/exit_code.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/verbs.h"
+/* fence acquire: take the lease on a path and print its token. Layer: tools. */
+#include "cmd/cmd.h"
 
 #include "client/client.h"
 #include "out/exit_code.h"

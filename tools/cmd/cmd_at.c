@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/verbs.h"
+/* fence at: print the revision of the tree at a time. Layer: tools. */
+#include "cmd/cmd.h"
 
 #include "client/client.h"
 #include "out/exit_code.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/verbs.h"
+/* fence backup: back a store up, mounted or not. Layer: tools. */
+#include "cmd/cmd.h"
 
 #include "out/backup_report.h"
 #include "base/cleanup.h"

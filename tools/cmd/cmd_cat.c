@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/verbs.h"
+/* fence cat: print the content of files. Layer: tools. */
+#include "cmd/cmd.h"
 
 #include "base/cleanup.h"
 #include "client/client.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/verbs.h"
+/* fence claim: shut every lower token out of a path and of all beneath it. Layer: tools. */
+#include "cmd/cmd.h"
 
 #include "client/client.h"
 #include "out/field.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/verbs.h"
+/* fence commit: publish a session's changes, all at once. Layer: tools. */
+#include "cmd/cmd.h"
 
 #include "client/client.h"
 #include "out/exit_code.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/verbs.h"
+/* fence df: say what takes up the space of a store. Layer: tools. */
+#include "cmd/cmd.h"
 
 #include "base/cleanup.h"
 #include "out/display.h"

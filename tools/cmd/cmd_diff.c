@@ -4,7 +4,7 @@
  * different, 2 trouble, which is also what any failure of its own is, so that 1 says one thing
  * only.
  */
-#include "cmd/verbs.h"
+#include "cmd/cmd.h"
 
 #include "client/client.h"
 #include "out/display.h"

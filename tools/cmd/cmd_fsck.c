@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/verbs.h"
+/* fence fsck: check a store, mounted or not, for damage. Layer: tools. */
+#include "cmd/cmd.h"
 
 #include "out/exit_code.h"
 #include "files/fsck_content.h"

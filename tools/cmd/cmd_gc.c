@@ -3,7 +3,7 @@
  * gc: by ourselves on a store that nobody serves, else by its daemon. In the latter case one
  * conversation waits for the end, and a thread asks in another how far it is.
  */
-#include "cmd/verbs.h"
+#include "cmd/cmd.h"
 
 #include "base/io.h"
 #include "parse/buf.h"
@@ -69,10 +69,10 @@ static void catch_signals(void)
 /* The code is of gc, where errno means something else than in a lease or a commit. */
 static int fail(const struct collect *c, int err, const char *text)
 {
-	gc_print_report(&c->print, &c->report, c->opt.dry_run, args_has(c->args, "json"), err,
-			text);
+	if (args_has(c->args, "json"))
+		gc_print_json(&c->print, &c->report, c->opt.dry_run, err, text);
 	report_error(c->args, c->target.path, err, "%s", text);
-	switch (abs(err)) {
+	switch (-err) {
 	case ECANCELED:
 		return EXIT_PRECONDITION;
 	case EUCLEAN:
@@ -86,7 +86,10 @@ static int fail(const struct collect *c, int err, const char *text)
 
 static int succeed(const struct collect *c)
 {
-	gc_print_report(&c->print, &c->report, c->opt.dry_run, args_has(c->args, "json"), 0, NULL);
+	if (args_has(c->args, "json"))
+		gc_print_json(&c->print, &c->report, c->opt.dry_run, 0, NULL);
+	else
+		gc_print_people(&c->report, c->opt.dry_run);
 	if (!c->report.missing)
 		return EXIT_OK;
 	report_error(c->args, c->target.path, -EUCLEAN, "blobs are missing: run fence fsck");
@@ -210,7 +213,7 @@ static int ask_daemon(struct collect *c)
 		return fail(c, err, exit_error_text(err));
 	gc_report_from(&reply, &c->report);
 	if (reply.err)
-		return fail(c, -reply.err, *reply.text ? reply.text : strerror(reply.err));
+		return fail(c, reply.err, *reply.text ? reply.text : strerror(-reply.err));
 	return succeed(c);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/verbs.h"
+/* fence init: make a new, empty store. Layer: tools. */
+#include "cmd/cmd.h"
 
 #include "out/exit_code.h"
 #include "out/json.h"

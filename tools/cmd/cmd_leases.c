@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/verbs.h"
+/* fence leases: list who holds what, for how long, and how many wait. Layer: tools. */
+#include "cmd/cmd.h"
 
 #include "client/list.h"
 

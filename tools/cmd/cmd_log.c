@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/verbs.h"
+/* fence log: list the versions of a path, newest first. Layer: tools. */
+#include "cmd/cmd.h"
 
 #include "client/client.h"
 #include "out/exit_code.h"

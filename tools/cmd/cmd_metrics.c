@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/verbs.h"
+/* fence metrics: print what a mount counts, as Prometheus reads it. Layer: tools. */
+#include "cmd/cmd.h"
 
 #include "wire/duration.h"
 #include "out/exit_code.h"

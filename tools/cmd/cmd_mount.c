@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs the daemon's program, which returns when the mount answers. */
-#include "cmd/verbs.h"
+#include "cmd/cmd.h"
 
 #include "base/cleanup.h"
 #include "parse/buf.h"

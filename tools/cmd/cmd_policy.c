@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/verbs.h"
+/* fence policy: show or set what gc keeps and how large the store may grow. Layer: tools. */
+#include "cmd/cmd.h"
 
 #include "parse/buf.h"
 #include "client/client.h"
@@ -22,14 +23,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct change {
+struct policy_change {
 	const struct args *args;
 	struct store_target target;
 	int64_t max_size;
 	bool is_given; /* something is to be changed */
 };
 
-static int parse(struct change *c)
+static int parse(struct policy_change *c)
 {
 	const char *size = args_get(c->args, "max-size");
 	struct retention ignored = { .within = 0 };
@@ -41,7 +42,7 @@ static int parse(struct change *c)
 	return code;
 }
 
-static int change_here(struct change *c, struct policy *p)
+static int change_here(struct policy_change *c, struct policy *p)
 {
 	struct db *db = store_writer(c->target.s);
 	int err = txn_begin(db);
@@ -59,7 +60,7 @@ static int change_here(struct change *c, struct policy *p)
 	return txn_commit(db);
 }
 
-static int run_offline(struct change *c, struct policy *p)
+static int run_offline(struct policy_change *c, struct policy *p)
 {
 	struct db *db;
 	int err = store_reader_get(c->target.s, &db);
@@ -80,7 +81,7 @@ static int64_t number(const struct reply *r, const char *key)
 	return s ? strtoll(s, NULL, 10) : 0;
 }
 
-static int run_live(struct change *c, struct policy *p)
+static int run_live(struct policy_change *c, struct policy *p)
 {
 	auto_ctl_client struct ctl_client ctl = CTL_CLIENT_CLOSED;
 	auto_line struct line req = { 0 };
@@ -142,7 +143,7 @@ static void print_people(const struct policy *p)
 
 static int run(const struct args *a)
 {
-	struct change c = { .args = a };
+	struct policy_change c = { .args = a };
 	struct policy p = { .max_size = 0 };
 	int code = parse(&c);
 

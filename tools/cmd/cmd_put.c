@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/verbs.h"
+/* fence put: publish files, or standard input, under a token. Layer: tools. */
+#include "cmd/cmd.h"
 
 #include "client/client.h"
 #include "out/exit_code.h"
@@ -65,7 +66,7 @@ static void add_mode(struct line *req, mode_t mode)
 	line_field(req, "mode", octal);
 }
 
-static int put_small(struct work *w, const struct source *s, struct reply *out)
+static int put_small(struct client_work *w, const struct source *s, struct reply *out)
 {
 	auto_line struct line req = { 0 };
 	auto_buf struct buf owner = { 0 };
@@ -80,10 +81,15 @@ static int put_small(struct work *w, const struct source *s, struct reply *out)
 	/* Existing files keep the mode they have. */
 	if (!args_has(w->args, "mode") && is_missing(&w->target))
 		add_mode(&req, s->mode);
-	return client_call_with(w->args, w->name, &w->ctl, &req, &s->held, out);
+	return client_call_with(&(struct client_request){ .args = w->args,
+							  .name = w->name,
+							  .ctl = &w->ctl,
+							  .line = &req,
+							  .content = &s->held },
+				out);
 }
 
-static int put_one(struct work *w, const char *name, struct reply *out)
+static int put_one(struct client_work *w, const char *name, struct reply *out)
 {
 	auto_source struct source s = SOURCE_NONE;
 	int code = source_open(w->args, name, &s);
@@ -105,7 +111,7 @@ static const char *doubled(char *const *names, int n)
 	return NULL;
 }
 
-static int put_several(struct work *w, struct reply *out)
+static int put_several(struct client_work *w, struct reply *out)
 {
 	const struct args *a = w->args;
 	const char *twice;
@@ -145,7 +151,7 @@ static int check_options(const struct args *a)
 	return EXIT_OK;
 }
 
-static void print_done(const struct args *a, const struct work *w, const struct reply *r)
+static void print_done(const struct args *a, const struct client_work *w, const struct reply *r)
 {
 	const char *revision = reply_get(r, "revision");
 
@@ -157,7 +163,7 @@ static void print_done(const struct args *a, const struct work *w, const struct 
 
 static int run(const struct args *a)
 {
-	auto_work struct work w = WORK_NONE;
+	auto_work struct client_work w = WORK_NONE;
 	auto_buf struct buf name = { 0 };
 	auto_reply struct reply r = { 0 };
 	int code = check_options(a);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/verbs.h"
+/* fence rejects: list what was refused, and recover its data. Layer: tools. */
+#include "cmd/cmd.h"
 
 #include "client/client.h"
 #include "out/display.h"

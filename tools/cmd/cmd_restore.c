@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/verbs.h"
+/* fence restore: publish an old version of a file again. Layer: tools. */
+#include "cmd/cmd.h"
 
 #include "client/client.h"
 #include "out/display.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/verbs.h"
+/* fence restore-store: make a store of a backup, with all fences it held. Layer: tools. */
+#include "cmd/cmd.h"
 
 #include "out/backup_report.h"
 #include "base/cleanup.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/verbs.h"
+/* fence rm: remove paths under a token. Layer: tools. */
+#include "cmd/cmd.h"
 
 #include "client/client.h"
 #include "out/exit_code.h"
@@ -24,7 +25,7 @@ static bool is_directory(const struct target *t)
 	return lstat(path.s, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static int remove_tree(struct work *w, struct reply *out)
+static int remove_tree(struct client_work *w, struct reply *out)
 {
 	auto_buf struct buf path = { 0 }, failed = { 0 };
 	int code = work_open(w);
@@ -39,7 +40,7 @@ static int remove_tree(struct work *w, struct reply *out)
 	return work_commit(w, out);
 }
 
-static int remove_one(struct work *w, struct reply *out)
+static int remove_one(struct client_work *w, struct reply *out)
 {
 	auto_line struct line req = { 0 };
 	auto_buf struct buf owner = { 0 };
@@ -56,7 +57,7 @@ static int remove_one(struct work *w, struct reply *out)
 
 static int remove_path(const struct args *a, const char *token, const char *name)
 {
-	auto_work struct work w = WORK_NONE;
+	auto_work struct client_work w = WORK_NONE;
 	auto_reply struct reply r = { 0 };
 	int code;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/verbs.h"
+/* fence run: run a job under the lease of a path, and publish what it made. Layer: tools. */
+#include "cmd/cmd.h"
 
 #include "out/exit_code.h"
 #include "out/report.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/verbs.h"
+/* fence sessions: list the open sessions. Layer: tools. */
+#include "cmd/cmd.h"
 
 #include "client/list.h"
 

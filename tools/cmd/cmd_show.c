@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/verbs.h"
+/* fence show: show a path's version, token and fence. Layer: tools. */
+#include "cmd/cmd.h"
 
 #include "client/client.h"
 #include "out/display.h"

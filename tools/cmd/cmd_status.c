@@ -3,7 +3,7 @@
  * fence status: a screen for people, and a line for monitors. The latter is made from
  * .fence/metrics: what is wrong is a sample fencefs_problem there, with the value 1.
  */
-#include "cmd/verbs.h"
+#include "cmd/cmd.h"
 
 #include "out/display.h"
 #include "wire/duration.h"

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/verbs.h"
+/* fence timeline: draw who held a path when, and who was refused. Layer: tools. */
+#include "cmd/cmd.h"
 
 #include "client/client.h"
 #include "out/exit_code.h"
 #include "client/list.h"
 #include "wire/number.h"
 #include "out/report.h"
-#include "timeline/timeline.h"
+#include "timeline/timeline_draw.h"
 #include "parse/when.h"
 
 #include <errno.h>
@@ -87,10 +88,10 @@ static int write_svg(const struct args *a, const struct timeline *t, const char 
 		return report_error(a, name, -errno, "%s", strerror(errno));
 	timeline_write_svg(t, to);
 	if (fflush(to) != 0)
-		err = errno;
+		err = -errno;
 	if (fclose(to) != 0 && !err)
-		err = errno;
-	return err ? report_error(a, name, err, "%s", strerror(err)) : EXIT_OK;
+		err = -errno;
+	return err ? report_error(a, name, err, "%s", strerror(-err)) : EXIT_OK;
 }
 
 static int draw(const struct args *a, const struct target *target, struct ctl_client *c,

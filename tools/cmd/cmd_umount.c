@@ -3,7 +3,7 @@
  * Takes a mount away and waits for its daemon to have let go of the store: then, and not before,
  * the store can be mounted again, checked or copied.
  */
-#include "cmd/verbs.h"
+#include "cmd/cmd.h"
 
 #include "parse/args.h"
 #include "base/cleanup.h"

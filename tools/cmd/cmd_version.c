@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/verbs.h"
+/* fence version: print the version of this tool. Layer: tools. */
+#include "cmd/cmd.h"
 
 #include "parse/args.h"
 #include "base/version.h"

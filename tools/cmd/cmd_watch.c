@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* fence watch: reads .fence/events until it is interrupted. */
-#include "cmd/verbs.h"
+#include "cmd/cmd.h"
 
 #include "base/cleanup.h"
 #include "client/client.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/* See verb_help.h. Layer: tools. */
 #include "cmd/verb_help.h"
 
 #include "base/version.h"
+#include "cmd/verbs.h"
 #include "out/exit_code.h"
 #include "out/json.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* See verbs.h. Layer: tools. */
 #include "cmd/verbs.h"
+
+#include "cmd/cmd.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See copy.h. Layer: tools. */
 #include "files/copy.h"
 
 #include "base/cleanup.h"
@@ -43,7 +44,7 @@ int copy_stream(int from, int to, struct progress *p, struct copy_failure *out)
 	}
 }
 
-struct range {
+struct copy_range {
 	int from, to;
 	off_t at, end;
 	bool by_hand; /* the kernel cannot copy between these two */
@@ -51,7 +52,7 @@ struct range {
 };
 
 /* Bytes copied, 0 at the end of the source. */
-static ssize_t copy_by_hand(struct range *r, size_t want, struct copy_failure *out)
+static ssize_t copy_by_hand(struct copy_range *r, size_t want, struct copy_failure *out)
 {
 	ssize_t n;
 	int err;
@@ -67,7 +68,7 @@ static ssize_t copy_by_hand(struct range *r, size_t want, struct copy_failure *o
 	return n;
 }
 
-static ssize_t copy_some(struct range *r, struct copy_failure *out)
+static ssize_t copy_some(struct copy_range *r, struct copy_failure *out)
 {
 	size_t want = r->end - r->at < RANGE_SIZE ? (size_t)(r->end - r->at) : RANGE_SIZE;
 	off_t in = r->at, to = r->at;
@@ -88,7 +89,7 @@ static ssize_t copy_some(struct range *r, struct copy_failure *out)
 	return copy_by_hand(r, want, out);
 }
 
-static int copy_range(struct range *r, struct progress *p, struct copy_failure *out)
+static int copy_range(struct copy_range *r, struct progress *p, struct copy_failure *out)
 {
 	while (r->at < r->end) {
 		ssize_t n = copy_some(r, out);
@@ -104,7 +105,7 @@ static int copy_range(struct range *r, struct progress *p, struct copy_failure *
 }
 
 /* The next stretch of data from r->at on; false when only a hole is left. */
-static bool next_data(struct range *r, off_t size)
+static bool next_data(struct copy_range *r, off_t size)
 {
 	off_t data = lseek(r->from, r->at, SEEK_DATA);
 	off_t hole;
@@ -121,7 +122,7 @@ static bool next_data(struct range *r, off_t size)
 
 int copy_file(int from, int to, off_t size, struct progress *p, struct copy_failure *out)
 {
-	struct range r = { .from = from, .to = to };
+	struct copy_range r = { .from = from, .to = to };
 	int err = 0;
 
 	while (err == 0 && r.at < size && next_data(&r, size)) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See fsck_content.h. Layer: tools. */
 #include "files/fsck_content.h"
 
 #include "base/cleanup.h"
@@ -20,7 +21,7 @@
 #define THREADS_MAX 16
 #define SAVE_EVERY  (2 * SECOND)
 
-struct job {
+struct content_check {
 	const struct fsck_content *c;
 	pthread_mutex_t lock; /* guards all below */
 	struct fsck_blob batch[BATCH];
@@ -34,12 +35,12 @@ struct job {
 };
 
 struct worker {
-	struct job *job;
+	struct content_check *job;
 	int index;
 };
 
 /* All up to this number have been read. */
-static int64_t done_up_to(const struct job *j)
+static int64_t done_up_to(const struct content_check *j)
 {
 	int64_t done = j->handed;
 
@@ -49,7 +50,7 @@ static int64_t done_up_to(const struct job *j)
 	return done;
 }
 
-static int save(struct job *j)
+static int save(struct content_check *j)
 {
 	auto_free char *fresh = NULL;
 	auto_fd int fd = -1;
@@ -91,7 +92,7 @@ static int load(const struct fsck_content *c, int64_t *out)
 
 static int pace(void *arg, int64_t bytes)
 {
-	struct job *j = arg;
+	struct content_check *j = arg;
 	int64_t now, wait = 0;
 
 	pthread_mutex_lock(&j->lock);
@@ -115,7 +116,7 @@ static int pace(void *arg, int64_t bytes)
 }
 
 /* The next blob: 1, or 0 at the end. */
-static int take(struct job *j, int index, struct fsck_blob *out)
+static int take(struct content_check *j, int index, struct fsck_blob *out)
 {
 	if (j->err)
 		return j->err;
@@ -136,8 +137,8 @@ static int take(struct job *j, int index, struct fsck_blob *out)
 	return 1;
 }
 
-static int finish(struct job *j, int index, const struct fsck_blob *b, enum fsck_state state,
-		  int disk)
+static int finish(struct content_check *j, int index, const struct fsck_blob *b,
+		  enum fsck_state state, int disk)
 {
 	/*
 	 * Files that are missing or of another size were told of when the structure was looked at.
@@ -161,7 +162,7 @@ static int finish(struct job *j, int index, const struct fsck_blob *b, enum fsck
 static void *work(void *arg)
 {
 	struct worker *w = arg;
-	struct job *j = w->job;
+	struct content_check *j = w->job;
 	struct fsck_blob b;
 	int res;
 
@@ -184,7 +185,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static int run_threads(struct job *j)
+static int run_threads(struct content_check *j)
 {
 	struct worker workers[THREADS_MAX];
 	pthread_t threads[THREADS_MAX];
@@ -203,7 +204,7 @@ static int run_threads(struct job *j)
 
 int fsck_content_run(const struct fsck_content *c)
 {
-	struct job j = { .c = c, .saved_at = io_boot_ns() };
+	struct content_check j = { .c = c, .saved_at = io_boot_ns() };
 	int64_t n, bytes;
 	int err = load(c, &j.handed);
 

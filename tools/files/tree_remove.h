@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Removing a directory with all beneath it. Layer: tools. */
 #ifndef FENCE_TOOLS_FILES_TREE_REMOVE_H
 #define FENCE_TOOLS_FILES_TREE_REMOVE_H
 

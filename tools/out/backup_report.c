@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See backup_report.h. Layer: tools. */
 #include "out/backup_report.h"
 
 #include "out/display.h"

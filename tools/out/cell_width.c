@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See cell_width.h. Layer: tools. */
 #include "out/cell_width.h"
 
 #include "parse/utf8.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See display.h. Layer: tools. */
 #include "out/display.h"
 
 #include "parse/utf8.h"

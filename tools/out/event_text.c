@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See event_text.h. Layer: tools. */
 #include "out/event_text.h"
 
 #include "out/cell_width.h"
@@ -20,25 +21,32 @@ int64_t event_time(const struct reply *r)
 	return at && when_parse(at, 0, &ns) == 0 ? ns : 0;
 }
 
-static void two_units(struct buf *out, int64_t seconds, int64_t large, const char *large_name,
-		      int64_t small, const char *small_name)
+struct unit {
+	int64_t seconds;
+	const char *name;
+};
+
+static void two_units(struct buf *out, int64_t seconds, struct unit large, struct unit small)
 {
-	buf_printf(out, "%" PRId64 " %s", seconds / large, large_name);
-	if (seconds % large / small)
-		buf_printf(out, " %" PRId64 " %s", seconds % large / small, small_name);
+	buf_printf(out, "%" PRId64 " %s", seconds / large.seconds, large.name);
+	if (seconds % large.seconds / small.seconds)
+		buf_printf(out, " %" PRId64 " %s", seconds % large.seconds / small.seconds,
+			   small.name);
 }
 
 void event_duration(struct buf *out, int64_t ns)
 {
+	static const struct unit units[] = {
+		{ 86400, "d" }, { 3600, "h" }, { 60, "min" }, { 1, "s" }
+	};
 	int64_t seconds = ns / SECOND, hundredths = ns % SECOND / (SECOND / 100);
 
-	if (seconds >= 86400)
-		two_units(out, seconds, 86400, "d", 3600, "h");
-	else if (seconds >= 3600)
-		two_units(out, seconds, 3600, "h", 60, "min");
-	else if (seconds >= 60)
-		two_units(out, seconds, 60, "min", 1, "s");
-	else if (seconds >= 10 || !hundredths)
+	for (int i = 0; i < 3; i++)
+		if (seconds >= units[i].seconds) {
+			two_units(out, seconds, units[i], units[i + 1]);
+			return;
+		}
+	if (seconds >= 10 || !hundredths)
 		buf_printf(out, "%" PRId64 " s", seconds);
 	else
 		buf_printf(out, "%" PRId64 ".%0*" PRId64 " s", seconds, hundredths % 10 ? 2 : 1,

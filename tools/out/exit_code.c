@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See exit_code.h. Layer: tools. */
 #include "out/exit_code.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See field.h. Layer: tools. */
 #include "out/field.h"
 
 #include "wire/errname.h"

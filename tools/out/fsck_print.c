@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See fsck_print.h. Layer: tools. */
 #include "out/fsck_print.h"
 
 #include "out/display.h"

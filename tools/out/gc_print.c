@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See gc_print.h. Layer: tools. */
 #include "out/gc_print.h"
 
 #include "wire/errname.h"
@@ -84,7 +85,7 @@ static const char *const kinds[GARBAGE_KINDS] = {
 	[GARBAGE_PRUNED] = "of pruned versions",
 };
 
-static void print_people(const struct gc_report *r, bool dry_run)
+void gc_print_people(const struct gc_report *r, bool dry_run)
 {
 	auto_buf struct buf out = { 0 };
 	const char *removed = dry_run ? "would remove, " : "removed, ";
@@ -148,8 +149,8 @@ static void json_error(struct json *j, int err, const char *text)
 	json_string(j, text);
 }
 
-static void print_json(const struct gc_print *p, const struct gc_report *r, bool dry_run, int err,
-		       const char *text)
+void gc_print_json(const struct gc_print *p, const struct gc_report *r, bool dry_run, int err,
+		   const char *text)
 {
 	auto_json struct json j = { 0 };
 
@@ -179,15 +180,6 @@ static void print_json(const struct gc_print *p, const struct gc_report *r, bool
 	json_int(&j, "milliseconds", (io_boot_ns() - p->started) / 1000000);
 	json_close(&j, '}');
 	json_print(&j);
-}
-
-void gc_print_report(const struct gc_print *p, const struct gc_report *r, bool dry_run, bool json,
-		     int err, const char *text)
-{
-	if (json)
-		print_json(p, r, dry_run, err, text);
-	else if (!text)
-		print_people(r, dry_run);
 }
 
 static int64_t number(const struct reply *r, const char *name, const char *suffix)

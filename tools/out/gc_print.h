@@ -20,9 +20,11 @@ void gc_print_line(struct gc_print *p, const char *stage, int64_t done, int64_t 
 /* Take the progress away again. */
 void gc_print_fini(struct gc_print *p);
 
+/* The report of a pass that did not fail, for people. */
+void gc_print_people(const struct gc_report *r, bool dry_run);
 /* @err: how the pass ended, -errno or 0; @text: why, NULL: it did not fail. */
-void gc_print_report(const struct gc_print *p, const struct gc_report *r, bool dry_run, bool json,
-		     int err, const char *text);
+void gc_print_json(const struct gc_print *p, const struct gc_report *r, bool dry_run, int err,
+		   const char *text);
 /* The fields of the daemon's reply. */
 void gc_report_from(const struct reply *reply, struct gc_report *out);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See json.h. Layer: tools. */
 #include "out/json.h"
 
 #include "parse/utf8.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See json_object.h. Layer: tools. */
 #include "out/json_object.h"
 
 #include "parse/buf.h"
@@ -10,11 +11,11 @@
 #include <string.h>
 
 /* Strings only shrink when unescaped: they are written over themselves. */
-struct cursor {
+struct json_cursor {
 	char *from, *to;
 };
 
-static bool take_hex(struct cursor *c, uint32_t *out)
+static bool take_hex(struct json_cursor *c, uint32_t *out)
 {
 	char digits[5], *end;
 
@@ -27,7 +28,7 @@ static bool take_hex(struct cursor *c, uint32_t *out)
 	return true;
 }
 
-static void put_code(struct cursor *c, uint32_t code)
+static void put_code(struct json_cursor *c, uint32_t code)
 {
 	if (code < 0x80) {
 		*c->to++ = (char)code;
@@ -49,7 +50,7 @@ static void put_code(struct cursor *c, uint32_t code)
 }
 
 /* After "\u". */
-static bool take_unicode(struct cursor *c)
+static bool take_unicode(struct json_cursor *c)
 {
 	uint32_t code, low;
 
@@ -67,7 +68,7 @@ static bool take_unicode(struct cursor *c)
 	return true;
 }
 
-static bool take_escape(struct cursor *c)
+static bool take_escape(struct json_cursor *c)
 {
 	static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
 	char name = *c->from++;
@@ -85,7 +86,7 @@ static bool take_escape(struct cursor *c)
 /* The string at @s, which begins with a quote; what comes after it, or NULL. */
 static char *take_string(char *s, char **out)
 {
-	struct cursor c = { s + 1, s };
+	struct json_cursor c = { s + 1, s };
 
 	if (*s != '"')
 		return NULL;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See metric_lines.h. Layer: tools. */
 #include "out/metric_lines.h"
 
 #include "parse/utf8.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See progress.h. Layer: tools. */
 #include "out/progress.h"
 
 #include "base/io.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See refusal_text.h. Layer: tools. */
 #include "out/refusal_text.h"
 
 #include "out/display.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See report.h. Layer: tools. */
 #include "out/report.h"
 
 #include "base/cleanup.h"

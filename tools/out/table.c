@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See table.h. Layer: tools. */
 #include "out/table.h"
 
 #include "parse/buf.h"

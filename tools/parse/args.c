@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See args.h. Layer: tools. */
 #include "parse/args.h"
 
 #include "base/nearest.h"
@@ -7,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-struct cursor {
+struct arg_cursor {
 	int argc;
 	char **argv;
 	int i;
@@ -49,7 +50,7 @@ static int unknown_option(const struct verb *verb, const char *name, size_t len,
 	return errmsg_set(err, -EINVAL, "unknown option --%s", wanted);
 }
 
-static int set_value(struct args *a, int index, const char *value, struct cursor *c,
+static int set_value(struct args *a, int index, const char *value, struct arg_cursor *c,
 		     struct errmsg *err)
 {
 	const struct option_spec *o = &a->verb->options[index];
@@ -69,7 +70,7 @@ static int set_value(struct args *a, int index, const char *value, struct cursor
 	return 0;
 }
 
-static int parse_long(struct args *a, const char *word, struct cursor *c, struct errmsg *err)
+static int parse_long(struct args *a, const char *word, struct arg_cursor *c, struct errmsg *err)
 {
 	const char *name = word + 2;
 	const char *equals = strchr(name, '=');
@@ -92,7 +93,7 @@ static int parse_long(struct args *a, const char *word, struct cursor *c, struct
 }
 
 /* "-vt42", "-v -t 42". */
-static int parse_letters(struct args *a, const char *word, struct cursor *c, struct errmsg *err)
+static int parse_letters(struct args *a, const char *word, struct arg_cursor *c, struct errmsg *err)
 {
 	for (const char *p = word + 1; *p; p++) {
 		int index = index_by_letter(a->verb, *p);
@@ -113,7 +114,7 @@ static int parse_letters(struct args *a, const char *word, struct cursor *c, str
 int args_parse(const struct verb *verb, int argc, char **argv, struct args *out, struct errmsg *err)
 {
 	struct args a = { .verb = verb, .rest = argv };
-	struct cursor c = { .argc = argc, .argv = argv };
+	struct arg_cursor c = { .argc = argc, .argv = argv };
 	bool options = true;
 	int r = 0;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* See buf.h. Layer: tools. */
 #include "parse/buf.h"
 
 #include "base/cleanup.h"
-#include "out/exit_code.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ static void *must(void *p)
 {
 	if (!p) {
 		fputs("fence: out of memory\n", stderr);
-		exit(EXIT_FAILED);
+		exit(EXIT_FAILURE);
 	}
 	return p;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See fstab_line.h. Layer: tools. */
 #include "parse/fstab_line.h"
 
 #include "base/cleanup.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The line of fstab(5) for a mount. Layer: tools. */
 #ifndef FENCE_TOOLS_PARSE_FSTAB_LINE_H
 #define FENCE_TOOLS_PARSE_FSTAB_LINE_H
 

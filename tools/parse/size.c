@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See size.h. Layer: tools. */
 #include "parse/size.h"
 
 #include <stdlib.h>

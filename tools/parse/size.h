@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Sizes as people write them. Layer: tools. */
 #ifndef FENCE_TOOLS_PARSE_SIZE_H
 #define FENCE_TOOLS_PARSE_SIZE_H
 

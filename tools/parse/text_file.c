@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See text_file.h. Layer: tools. */
 #include "parse/text_file.h"
 
 #include "base/cleanup.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* A file replaced as a whole. Layer: tools. */
 #ifndef FENCE_TOOLS_PARSE_TEXT_FILE_H
 #define FENCE_TOOLS_PARSE_TEXT_FILE_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See utf8.h. Layer: tools. */
 #include "parse/utf8.h"
 
 #include <stdbool.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* UTF-8, one sequence after another. Layer: tools. */
 #ifndef FENCE_TOOLS_PARSE_UTF8_H
 #define FENCE_TOOLS_PARSE_UTF8_H
 

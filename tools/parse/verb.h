@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of verbs. Help, option parsing, the answer to a misspelt name, --dump-verbs (and from
- * it completions, manual pages and the check of README.md) all come from what stands here.
+ * What a verb is. Help, option parsing, the answer to a misspelt name, --dump-verbs (and from it
+ * completions, manual pages and the check of README.md) all come from the rows of this kind.
  */
 #ifndef FENCE_TOOLS_PARSE_VERB_H
 #define FENCE_TOOLS_PARSE_VERB_H
@@ -26,12 +26,6 @@ struct verb {
 	int min_args, max_args;		     /* positional arguments; max -1: any number */
 	int (*run)(const struct args *args); /* the exit code; has said on stderr what went wrong */
 };
-
-/* NULL-terminated, in the order of --help. */
-extern const struct verb *const verbs[];
-
-/* NULL: no such verb. */
-const struct verb *verb_find(const char *name);
 
 #define OPTION_JSON                                               \
 	{                                                         \

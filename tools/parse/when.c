@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See when.h. Layer: tools. */
 #include "parse/when.h"
 #include "wire/seconds.h"
 

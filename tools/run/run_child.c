@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See run_child.h. Layer: tools. */
 #include "run/run_child.h"
 
 #include "base/cleanup.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See run_job.h. Layer: tools. */
 #include "run/run_job.h"
 
 #include "out/exit_code.h"
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-struct job {
+struct run_job {
 	struct run_session *s;
 	struct run_child child;
 	struct run_renew *renew; /* owned */
@@ -28,7 +29,7 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static void on_loss(struct job *j)
+static void on_loss(struct run_job *j)
 {
 	const struct run_options *o = j->s->opt;
 	const struct reply *why = run_renew_loss(j->renew);
@@ -49,7 +50,7 @@ static void on_loss(struct job *j)
 	j->kill_at = now_ns() + o->kill_after;
 }
 
-static int time_left(const struct job *j)
+static int time_left(const struct run_job *j)
 {
 	int64_t ns = j->kill_at - now_ns();
 
@@ -59,7 +60,7 @@ static int time_left(const struct job *j)
 }
 
 /* The job's end is looked at before the lease: a job that is done is the commit's to judge. */
-static void step(struct job *j)
+static void step(struct run_job *j)
 {
 	struct pollfd fds[] = { { .fd = j->child.signals, .events = POLLIN },
 				{ .fd = j->is_lost ? -1 : run_renew_fd(j->renew),
@@ -98,7 +99,7 @@ static int cannot_start(const struct run_session *s, int err)
 	}
 }
 
-static int wait_for(struct job *j)
+static int wait_for(struct run_job *j)
 {
 	int err = run_renew_start(j->s, &j->renew);
 
@@ -113,7 +114,7 @@ static int wait_for(struct job *j)
 }
 
 /* From here on a signal ends us: a commit that hangs must not be one that cannot be left. */
-static int finish(struct job *j)
+static int finish(struct run_job *j)
 {
 	const struct run_options *o = j->s->opt;
 	int code = run_child_code(&j->child);
@@ -134,7 +135,7 @@ static int finish(struct job *j)
 int run_job(struct run_session *s, const char *program)
 {
 	const struct run_options *o = s->opt;
-	struct job j = { .s = s };
+	struct run_job j = { .s = s };
 	int code;
 	int err = run_child_start(program, o->command, !o->ignores_loss, &j.child);
 

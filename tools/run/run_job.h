@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* A job: session, child, renewals. Layer: tools. */
 #ifndef FENCE_TOOLS_RUN_RUN_JOB_H
 #define FENCE_TOOLS_RUN_RUN_JOB_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See run_options.h. Layer: tools. */
 #include "run/run_options.h"
 
 #include "wire/duration.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See run_program.h. Layer: tools. */
 #include "run/run_program.h"
 
 #include "base/cleanup.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See run_renew.h. Layer: tools. */
 #include "run/run_renew.h"
 
 #include "base/cleanup.h"

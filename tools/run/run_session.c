@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See run_session.h. Layer: tools. */
 #include "run/run_session.h"
 
 #include "client/client.h"

@@ -2,7 +2,8 @@
 /*
  * The picture of a path's past that `fence timeline` draws: time runs down, each ownership (a token
  * and its owner) has a lane. What is drawn is decided here, once: rows, and what stands in each
- * lane of each row. timeline_text.c and timeline_svg.c only put it on a screen or into a file.
+ * lane of each row (timeline_row.h). timeline_text.c and timeline_svg.c only put it on a screen or
+ * into a file. Layer: tools.
  */
 #ifndef FENCE_TOOLS_TIMELINE_TIMELINE_H
 #define FENCE_TOOLS_TIMELINE_TIMELINE_H
@@ -14,9 +15,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-
-#define TIMELINE_COLUMNS 12
 
 enum timeline_kind {
 	TIMELINE_COMMIT,
@@ -60,17 +58,6 @@ struct timeline_lane {
 	enum timeline_state state;
 };
 
-enum timeline_row_kind { ROW_EVENT, ROW_GAP, ROW_DAY, ROW_MORE, ROW_NOW };
-
-struct timeline_row {
-	enum timeline_row_kind kind;
-	int64_t at;
-	const struct timeline_event *event; /* of ROW_EVENT; borrowed */
-	char *text;			    /* owned; NULL for ROW_EVENT */
-	int mark, other;		    /* columns; -1: none */
-	enum timeline_state after[TIMELINE_COLUMNS];
-};
-
 struct timeline {
 	const char *path; /* borrowed */
 	int64_t now;
@@ -81,7 +68,7 @@ struct timeline {
 	size_t n_events;
 	struct timeline_lane *lanes;
 	size_t n_lanes;
-	struct timeline_row *rows;
+	struct timeline_row *rows; /* timeline_row.h */
 	size_t n_rows;
 	int n_columns;
 	char *present;	  /* owned; who holds it now, a sentence */
@@ -92,28 +79,8 @@ struct timeline {
 /* Events and present of t->path over @c. 0, or the exit code. */
 int timeline_load(const struct args *a, const struct target *target, struct ctl_client *c,
 		  struct timeline *t);
-/* Lanes, then rows. */
 void timeline_arrange(struct timeline *t);
-void timeline_make_rows(struct timeline *t);
 void timeline_fini(struct timeline *t);
-
-struct timeline_style {
-	int width; /* columns of the screen */
-	bool color;
-	bool ascii; /* the terminal has no UTF-8 */
-};
-
-void timeline_print(const struct timeline *t, const struct timeline_style *style);
-void timeline_write_svg(const struct timeline *t, FILE *to);
-
-/* "committed", for the legend. */
-const char *timeline_kind_name(enum timeline_kind kind);
-const char *timeline_state_name(enum timeline_state state);
-/* Which marks and lines the rows use. */
-void timeline_used(const struct timeline *t, bool kinds[TIMELINE_KINDS], bool states[STATES]);
-/* Local time: "11:02:03.120", "Monday, 2026-11-30, times in +0100". */
-void timeline_clock(int64_t at, char out[16]);
-void timeline_day(int64_t at, char *out, size_t room);
 
 #define auto_timeline __attribute__((cleanup(timeline_fini)))
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Lanes: how long each is on the picture, and in which column. See timeline.h. */
-#include "timeline/timeline.h"
+#include "timeline/timeline_row.h"
 
 #include <stdlib.h>
 #include <string.h>

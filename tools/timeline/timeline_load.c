@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the picture is made of: the events of a path, who holds it now. See timeline.h. */
-#include "timeline/timeline.h"
+#include "timeline/timeline_row.h"
 
 #include "client/client.h"
 #include "out/display.h"

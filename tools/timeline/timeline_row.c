@@ -4,12 +4,13 @@
  * for this picture gets a row that says how long it was, however long; many events alike, one after
  * the other, become three rows. See timeline.h.
  */
-#include "timeline/timeline.h"
+#include "timeline/timeline_row.h"
 
 #include "out/event_text.h"
 #include "wire/seconds.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The picture as text. See timeline.h. */
-#include "timeline/timeline.h"
+#include "timeline/timeline_draw.h"
 
 #include "out/cell_width.h"
 #include "out/display.h"

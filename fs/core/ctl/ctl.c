@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "core/publish/commit.h"
 #include "store/store.h"
-#include "wire/ctl_verb.h"
+#include "wire/ctl_help.h"
 
 #include <errno.h>
 #include <stdio.h>

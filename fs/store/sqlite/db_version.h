@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The version of SQLite. Layer: store. */
 #ifndef FENCE_STORE_SQLITE_DB_VERSION_H
 #define FENCE_STORE_SQLITE_DB_VERSION_H
 
