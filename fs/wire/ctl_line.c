@@ -17,7 +17,7 @@ int ctl_error_set(struct ctl_error *e, int err, const char *key, const char *val
 	va_list ap;
 
 	memset(e, 0, sizeof(*e));
-	e->err = err < 0 ? err : -err;
+	e->err = err;
 	if (key)
 		snprintf(e->key, sizeof(e->key), "%s", key);
 	if (value)
@@ -25,7 +25,7 @@ int ctl_error_set(struct ctl_error *e, int err, const char *key, const char *val
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
-	return e->err;
+	return err;
 }
 
 static int decode(const char *key, char *value, struct ctl_error *error)

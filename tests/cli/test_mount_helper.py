@@ -40,6 +40,32 @@ def test_options(tmp):
     umount(point)
 
 
+def test_fencefs_takes_the_same_options(tmp):
+    """One table: what the helper drops is nobody's business, whoever is called."""
+    store, point = new_store(tmp)
+    unsafe = (
+        "not available, since after a crash it would let unfenced writes into the bare directory: "
+        "'auto_unmount'\n"
+    )
+    for option in ("atime", "noowner", "lazytime", "X-mount.mkdir", "user=somebody", "silent"):
+        fence("mount", "-o", option, store, point)
+        assert mounted(point)
+        umount(point)
+    for option, said in (
+        ("context", "fencefs: no such option: 'context'\n"),
+        ("ro=1", "fencefs: no such option: 'ro=1'\n"),
+        ("auto_unmount", f"fencefs: {unsafe}"),
+    ):
+        assert fence("mount", "-o", option, store, point, rc=2).err.startswith(said), option
+        assert not mounted(point)
+    assert helper(store, point, "-o", "context", rc=1).startswith(
+        "mount.fencefs: unknown option 'context'"
+    )
+    assert helper(store, point, "-o", "auto_unmount", rc=1) == (
+        f"mount.fencefs: {unsafe}"
+    )
+
+
 def test_refusals(tmp):
     store, point = new_store(tmp)
     assert helper(store, point, "-o", "rw,passthru=off", rc=1) == (

@@ -2,6 +2,7 @@
 """ctl as a stream of bytes: framing, bad input, payloads, reading, what is sent again."""
 
 import itertools
+import json
 import os
 import random
 import subprocess
@@ -28,6 +29,48 @@ def is_untouched(mnt, ctl):
     assert records(ctl, "session") == []
     assert os.listdir(mnt.path) == []
     assert ctl.expect_ok("hello")["revision"] == "0"
+
+
+# ------------------------------------------------------------------------------- the table of verbs
+
+
+def test_replies_have_the_fields_of_the_table(mnt, ctl):
+    """All verbs, in one conversation; the table is what dump-wire prints."""
+    table = json.loads(run(build_dir() / "tests/unit/dump-wire").stdout)
+    replies = {verb["name"]: set(verb["replies"].split()) for verb in table["verbs"]}
+
+    def ask(verb, data=b"", **fields):
+        reply = ctl.expect_ok(verb, data, **fields)
+        assert set(reply.fields) <= replies[verb], reply.raw
+        return reply
+
+    ask("hello")
+    ask("claim", path="c", token=1)
+    for size in (5, 100_000):
+        ask("put", bytes(size), path="f", token=1, size=size, op=f"op{size}", owner="me")
+    ident = ask("open", path="f", token=1)["session"]
+    ask("expect", path="f", version=2)
+    assert ask("list", kind="session")["id"] == ident
+    ask("commit")
+    ask("outcome", session=ident)
+    ask("outcome", path="f", op="op5")
+    ask("open", path="f", token=1)
+    ask("abort")
+    token = ask("acquire", path="l", ttl="30s", owner="me")["token"]
+    ask("list", kind="lease")
+    ask("stat", path="l")
+    ask("renew", path="l", token=token, owner="me")
+    ask("release", path="l", token=token, owner="me")
+    ask("restore", path="f", token=1, version=1)
+    ask("at")
+    ask("stat", path="f")
+    ctl.request("put path=f token=0 size=1", b"x")
+    for kind in ("reject", "event", "version", "gc"):
+        ask("list", kind=kind, path="f")
+    ask("remove", path="f", token=1)
+    ask("reset", path="c", token=0)
+    ask("gc", grace=0, dry_run=1)
+    ask("policy", keep_last=3, keep_within="30d", max_size=1 << 40)
 
 
 # ---------------------------------------------------------------------------------------- bad lines

@@ -117,7 +117,7 @@ void ctl_blame(struct ctl *ctl, uint64_t end, int err)
 	while (p && p->end < end)
 		p = p->next;
 	if (p && !p->err)
-		p->err = -err;
+		p->err = err;
 }
 
 static void consume(struct ctl *ctl, size_t n)
@@ -167,7 +167,7 @@ static char *next_line(struct ctl *ctl, size_t *len)
 			if (!lf)
 				return NULL;
 			ctl->overlong = false;
-			refuse_line(ctl, EMSGSIZE, "a line has at most 65536 bytes");
+			refuse_line(ctl, -EMSGSIZE, "a line has at most 65536 bytes");
 			continue;
 		}
 		*len = lf ? (size_t)(lf - in) : ctl->in_len;
@@ -178,7 +178,7 @@ static char *next_line(struct ctl *ctl, size_t *len)
 		if (lf && ctl->dead) {
 			consume(ctl, *len + 1);
 			refuse_line(
-				ctl, EPROTO,
+				ctl, -EPROTO,
 				"the size of an earlier put was not understood, so its data cannot be told from requests; open ctl again");
 			continue;
 		}
@@ -259,7 +259,7 @@ static bool next_step(struct ctl *ctl, struct step *s)
 			ctl->busy = true;
 			return true;
 		}
-		refuse_line(ctl, ENOMEM, "out of memory");
+		refuse_line(ctl, -ENOMEM, "out of memory");
 	}
 	return false;
 }

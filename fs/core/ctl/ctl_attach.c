@@ -91,9 +91,9 @@ static int only_attached(struct ctl *ctl, struct session **out, struct ctl_error
 	lock_drop(&ctl->lock);
 	if (!found)
 		return open ? ctl_error_set(
-				      error, EINVAL, "session", NULL,
+				      error, -EINVAL, "session", NULL,
 				      "%d sessions are open here: say which with session=", open) :
-			      ctl_error_set(error, ENOENT, "session", NULL,
+			      ctl_error_set(error, -ENOENT, "session", NULL,
 					    "no session is open in this conversation");
 	*out = found;
 	return 0;
@@ -122,7 +122,7 @@ int ctl_session_of(struct ctl_call *call, struct session **out, struct ctl_error
 		s = NULL; /* somebody else's: as good as unknown (P8) */
 	}
 	if (!s)
-		return ctl_error_set(error, ENOENT, "session", id, "no such session is open");
+		return ctl_error_set(error, -ENOENT, "session", id, "no such session is open");
 	*out = s;
 	return 0;
 }

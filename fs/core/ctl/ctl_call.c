@@ -73,7 +73,7 @@ void ctl_call_database_error(struct ctl_call *call, int err)
 
 	if (!is_told(err)) {
 		log_error("the database failed unexpectedly: %s", errname(err));
-		ctl_call_fail(call, EIO, NULL, NULL, "%s", what);
+		ctl_call_fail(call, -EIO, NULL, NULL, "%s", what);
 		return;
 	}
 	if (err == -ENOSPC || err == -EDQUOT)

@@ -119,7 +119,7 @@ static void submit(struct ctl_call *call, const struct job_ops *ops,
 	struct claiming *m = calloc(1, sizeof(*m));
 	struct core *c = call->ctl->c;
 	struct ctl_error error;
-	int err = m ? 0 : ctl_error_set(&error, ENOMEM, NULL, NULL, "out of memory");
+	int err = m ? 0 : ctl_error_set(&error, -ENOMEM, NULL, NULL, "out of memory");
 
 	if (!err)
 		err = claim_parse(call, m, &error);
@@ -208,7 +208,7 @@ static const struct job_ops reset_job = { .apply = reset_apply, .done = reset_do
 static int reset_allowed(struct ctl_call *call, struct claiming *m, struct ctl_error *error)
 {
 	if (call->ctl->who.uid != 0)
-		return ctl_error_set(error, EPERM, "path", m->path, "only root may reset a fence");
+		return ctl_error_set(error, -EPERM, "path", m->path, "only root may reset a fence");
 	return 0;
 }
 

@@ -109,7 +109,7 @@ static void reply_ended(struct ctl_call *call, const char *id)
 		reply_committed(&call->reply, row.revision, rev->changed);
 		break;
 	case SESSION_REFUSED:
-		reply_err(&call->reply, ESTALE);
+		reply_err(&call->reply, -ESTALE);
 		reply_str(&call->reply, "session", id);
 		reply_text(&call->reply,
 			   "the session was refused; its data is listed by: fence rejects");
@@ -117,7 +117,7 @@ static void reply_ended(struct ctl_call *call, const char *id)
 	case SESSION_OPEN:
 	case SESSION_ABORTED:
 	case SESSION_UNKNOWN:
-		reply_err(&call->reply, ENOENT);
+		reply_err(&call->reply, -ENOENT);
 		reply_str(&call->reply, "session", id);
 		reply_text(&call->reply, row.outcome == SESSION_UNKNOWN ?
 						 "no such session" :
@@ -169,7 +169,7 @@ void ctl_commit(struct ctl_call *call)
 		if (err == -ESTALE)
 			commit_of_ended(call, s->id);
 		else if (err == -EBUSY)
-			ctl_call_fail(call, EBUSY, "session", s->id,
+			ctl_call_fail(call, -EBUSY, "session", s->id,
 				      "this session is being committed by another request");
 		else
 			ctl_call_database_error(call, err);
@@ -197,9 +197,9 @@ void ctl_abort(struct ctl_call *call)
 	}
 	err = commit_abort(call->ctl->c, s, aborted, call);
 	if (err == -EBUSY)
-		ctl_call_fail(call, EBUSY, "session", s->id, "this session is being committed");
+		ctl_call_fail(call, -EBUSY, "session", s->id, "this session is being committed");
 	else if (err == -ESTALE && s->outcome == SESSION_COMMITTED)
-		ctl_call_fail(call, ESTALE, "session", s->id,
+		ctl_call_fail(call, -ESTALE, "session", s->id,
 			      "this session has already been committed");
 	else if (err == -ESTALE)
 		aborted(call);

@@ -21,7 +21,7 @@ static void marked(void *arg, int err)
 	struct ctl_call *call = m->call;
 
 	if (err == -ENOENT) {
-		ctl_call_fail(call, ENOENT, "blob", blob_hex(m->blob.b).s, "no such blob");
+		ctl_call_fail(call, -ENOENT, "blob", blob_hex(m->blob.b).s, "no such blob");
 	} else if (err) {
 		ctl_call_database_error(call, err);
 	} else {
@@ -40,10 +40,10 @@ static int parse(struct ctl_call *call, struct marking *m, struct ctl_error *err
 
 	if (uid != 0 && uid != geteuid())
 		return ctl_error_set(
-			error, EPERM, NULL, NULL,
+			error, -EPERM, NULL, NULL,
 			"only root and the user who serves the store may mark its blobs");
 	if (blob_hex_parse(hex, m->blob.b) < 0)
-		return ctl_error_set(error, EINVAL, "blob", hex, "blob= is 32 hex digits");
+		return ctl_error_set(error, -EINVAL, "blob", hex, "blob= is 32 hex digits");
 	return ctl_flag(&call->line, "good", &m->good, error);
 }
 
@@ -52,7 +52,7 @@ void ctl_damaged(struct ctl_call *call)
 	struct marking *m = calloc(1, sizeof(*m));
 	struct ctl_error error;
 	int err = m ? parse(call, m, &error) :
-		      ctl_error_set(&error, ENOMEM, NULL, NULL, "out of memory");
+		      ctl_error_set(&error, -ENOMEM, NULL, NULL, "out of memory");
 
 	if (!err) {
 		m->call = call;

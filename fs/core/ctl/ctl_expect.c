@@ -21,11 +21,11 @@ int ctl_expectation(const struct ctl_line *l, bool required, struct expect *out,
 	if (err < 0)
 		return err;
 	if (ctl_line_get(l, "absent") && !absent)
-		return ctl_error_set(error, EINVAL, "absent", "0",
+		return ctl_error_set(error, -EINVAL, "absent", "0",
 				     "absent= must be 1 or be left out");
 	*out_given = given == 1;
 	if (given > 1 || (given == 0 && required))
-		return ctl_error_set(error, EINVAL, NULL, NULL,
+		return ctl_error_set(error, -EINVAL, NULL, NULL,
 				     "give one of version=, absent=1, hash=");
 	if (version) {
 		out->kind = EXPECT_VERSION;
@@ -33,7 +33,7 @@ int ctl_expectation(const struct ctl_line *l, bool required, struct expect *out,
 	}
 	out->kind = absent ? EXPECT_ABSENT : EXPECT_HASH;
 	if (hash && blob_hex_parse(hash, out->hash.b) < 0)
-		return ctl_error_set(error, EINVAL, "hash", hash,
+		return ctl_error_set(error, -EINVAL, "hash", hash,
 				     "hash= is 32 lower-case hex digits (XXH3-128)");
 	return 0;
 }

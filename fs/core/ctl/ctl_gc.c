@@ -19,7 +19,7 @@ static int check_caller(const struct ctl_call *call, struct ctl_error *error)
 
 	if (uid == 0 || uid == geteuid())
 		return 0;
-	return ctl_error_set(error, EPERM, NULL, NULL,
+	return ctl_error_set(error, -EPERM, NULL, NULL,
 			     "%s is only for root and the user who serves the store",
 			     call->line.verb);
 }
@@ -87,7 +87,7 @@ static int parse_paths(const struct ctl_line *l, struct gc_options *opt, struct 
 		if (!err)
 			err = add_path(opt, path);
 		if (err < 0)
-			return ctl_error_set(error, -err, "path", s,
+			return ctl_error_set(error, err, "path", s,
 					     "path= is one path or several with // between them");
 		s = end ? end + 2 : NULL;
 	}
@@ -130,7 +130,7 @@ static int parse(struct ctl_call *call, struct gc_options *opt, struct ctl_error
 		return err;
 	err = read_policy(call->ctl->c, &policy);
 	if (err < 0)
-		return ctl_error_set(error, EIO, NULL, NULL, "the store's database failed");
+		return ctl_error_set(error, -EIO, NULL, NULL, "the store's database failed");
 	opt->keep = policy.keep;
 	return 0;
 }
@@ -194,7 +194,7 @@ void ctl_gc(struct ctl_call *call)
 	struct gc_request *r = calloc(1, sizeof(*r));
 	struct ctl_error error;
 	int err = r ? parse(call, &r->opt, &error) :
-		      ctl_error_set(&error, ENOMEM, NULL, NULL, "out of memory");
+		      ctl_error_set(&error, -ENOMEM, NULL, NULL, "out of memory");
 
 	if (err < 0) {
 		gc_request_free(r);
@@ -210,7 +210,7 @@ void ctl_gc(struct ctl_call *call)
 		return;
 	gc_request_free(r);
 	if (err == -EALREADY)
-		ctl_call_fail(call, EALREADY, NULL, NULL,
+		ctl_call_fail(call, -EALREADY, NULL, NULL,
 			      "another gc is running; wait for it to finish");
 	else
 		ctl_call_database_error(call, err);
@@ -326,9 +326,9 @@ void ctl_policy(struct ctl_call *call)
 	}
 	m = calloc(1, sizeof(*m));
 	err = m ? parse_policy(call, m, &error) :
-		  ctl_error_set(&error, ENOMEM, NULL, NULL, "out of memory");
+		  ctl_error_set(&error, -ENOMEM, NULL, NULL, "out of memory");
 	if (!err && busy_begin(&call->ctl->c->busy) < 0)
-		err = ctl_error_set(&error, ESHUTDOWN, NULL, NULL,
+		err = ctl_error_set(&error, -ESHUTDOWN, NULL, NULL,
 				    "the file system is being unmounted");
 	if (err < 0) {
 		free(m);

@@ -105,16 +105,16 @@ static void acquired(void *arg, int err, const struct lease_info *lease)
 		ctl_call_done(call);
 		break;
 	case -ECANCELED:
-		ctl_call_fail(call, ESHUTDOWN, "path", m->path,
+		ctl_call_fail(call, -ESHUTDOWN, "path", m->path,
 			      "the file system is being unmounted");
 		break;
 	case -EACCES:
-		ctl_call_fail(call, EACCES, "path", m->path,
+		ctl_call_fail(call, -EACCES, "path", m->path,
 			      "no write permission on this path any more");
 		break;
 	case -ERANGE:
 		ctl_call_fail(
-			call, ERANGE, "path", m->path,
+			call, -ERANGE, "path", m->path,
 			"no token is left above the fences here: root can reset the runaway one");
 		break;
 	default:
@@ -133,7 +133,7 @@ void ctl_acquire(struct ctl_call *call)
 	int err = parse(call, &a, &error);
 
 	if (!err && !(m = malloc(sizeof(*m))))
-		err = ctl_error_set(&error, ENOMEM, NULL, NULL, "out of memory");
+		err = ctl_error_set(&error, -ENOMEM, NULL, NULL, "out of memory");
 	if (err < 0) {
 		ctl_call_error(call, &error);
 		return;
@@ -174,7 +174,7 @@ static void fail_lost(struct ctl_call *call, const char *path, int64_t token)
 		core_read_end(c, db);
 	}
 	if (!err && row->token > token) {
-		reply_err(&call->reply, ESTALE);
+		reply_err(&call->reply, -ESTALE);
 		reply_str(&call->reply, "path", path);
 		reply_int(&call->reply, "token", token);
 		reply_int(&call->reply, "highest", row->token);
@@ -185,7 +185,7 @@ static void fail_lost(struct ctl_call *call, const char *path, int64_t token)
 			   "%s owns %s with token %" PRId64 " now: this lease is lost", row->owner,
 			   row->path, row->token);
 	} else if (!err) {
-		reply_err(&call->reply, ETIME);
+		reply_err(&call->reply, -ETIME);
 		reply_str(&call->reply, "path", path);
 		reply_int(&call->reply, "token", token);
 		reply_text(&call->reply,
@@ -221,10 +221,10 @@ static void held_done(void *arg, int err, const struct lease_info *lease)
 	} else if (err == -ETIME) {
 		fail_lost(call, m->path, m->token);
 	} else if (err == -EPERM) {
-		ctl_call_fail(call, EPERM, "path", m->path,
+		ctl_call_fail(call, -EPERM, "path", m->path,
 			      "the lease with this token belongs to another owner=");
 	} else if (err == -ENOENT) {
-		ctl_call_fail(call, ENOENT, "path", m->path,
+		ctl_call_fail(call, -ENOENT, "path", m->path,
 			      "nobody holds a lease on exactly this path");
 	} else {
 		ctl_call_database_error(call, err);
@@ -239,13 +239,13 @@ static struct holding *holding_new(struct ctl_call *call, bool renews, struct le
 	int err = parse(call, a, &error);
 
 	if (!err && !a->force && !ctl_line_get(&call->line, "token"))
-		err = ctl_error_set(&error, EINVAL, "token", NULL,
+		err = ctl_error_set(&error, -EINVAL, "token", NULL,
 				    "%s needs token=", call->line.verb);
 	if (!err && a->force && call->ctl->who.uid != 0)
-		err = ctl_error_set(&error, EPERM, "force", "1",
+		err = ctl_error_set(&error, -EPERM, "force", "1",
 				    "only root may release what another holds");
 	if (!err && !(m = calloc(1, sizeof(*m))))
-		err = ctl_error_set(&error, ENOMEM, NULL, NULL, "out of memory");
+		err = ctl_error_set(&error, -ENOMEM, NULL, NULL, "out of memory");
 	if (err < 0 || !m) {
 		ctl_call_error(call, &error);
 		return NULL;

@@ -414,13 +414,13 @@ void ctl_list(struct ctl_call *call)
 	else if (strcmp(kind, "version") == 0 && a.has_path)
 		err = list_version(call, &a);
 	else
-		ctl_error_set(&error, EINVAL, "kind", kind,
+		ctl_error_set(&error, -EINVAL, "kind", kind,
 			      "kind= is session, lease, reject, event, gc, or version with path="),
 			err = 1;
 	if (err == 1)
 		ctl_call_error(call, &error);
 	else if (err == -EINVAL)
-		ctl_call_fail(call, EINVAL, "after", a.after,
+		ctl_call_fail(call, -EINVAL, "after", a.after,
 			      "after= is the id of the last record that was read");
 	else if (err < 0)
 		ctl_call_fail(call, err, NULL, NULL,

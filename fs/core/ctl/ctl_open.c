@@ -193,16 +193,16 @@ static int open_check(struct core *c, const struct caller *who, const struct ope
 	err = permission_write(db, rev, who, a->path, &t);
 	core_read_end(c, db);
 	if (err == -EACCES)
-		return ctl_error_set(error, EACCES, "path", a->path,
+		return ctl_error_set(error, -EACCES, "path", a->path,
 				     "no write permission on this path");
 	if (err == -ENOTDIR || (!err && t.exists && a->dir && t.entry.kind != ENTRY_DIR) ||
 	    (!err && !t.exists && t.parent.kind != ENTRY_DIR))
-		return ctl_error_set(error, ENOTDIR, "path", a->path,
+		return ctl_error_set(error, -ENOTDIR, "path", a->path,
 				     "a part of this path is not a directory");
 	if (err < 0)
 		return ctl_error_set(error, err, "path", a->path, "the path cannot be looked up");
 	if (!t.parent_exists && !a->parents)
-		return ctl_error_set(error, ENOENT, "path", a->path,
+		return ctl_error_set(error, -ENOENT, "path", a->path,
 				     "a directory above this path is missing; parents=1 makes it");
 	return 0;
 }

@@ -79,7 +79,7 @@ void ctl_outcome(struct ctl_call *call)
 	int err = 0;
 
 	if (!id == !(ctl_line_get(&call->line, "path") && ctl_line_get(&call->line, "op")))
-		err = ctl_error_set(&error, EINVAL, NULL, NULL, "give session=, or path= and op=");
+		err = ctl_error_set(&error, -EINVAL, NULL, NULL, "give session=, or path= and op=");
 	if (!err && !id)
 		err = ctl_path(&call->line, "path", path, NULL, &error);
 	if (!err && !id)

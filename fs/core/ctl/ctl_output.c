@@ -66,7 +66,7 @@ void ctl_queue_reply(struct ctl *ctl, const struct ctl_reply *r)
 		return;
 	if (ctl->out_len - ctl->out_at > REPLIES_FLOOD) {
 		ctl->flooded = true;
-		ctl_blame(ctl, ctl->consumed, ENOBUFS);
+		ctl_blame(ctl, ctl->consumed, -ENOBUFS);
 		queue_line(ctl, flood, sizeof(flood) - 1);
 	} else if (r->line.failed) {
 		queue_line(ctl, lost, sizeof(lost) - 1);

@@ -28,7 +28,7 @@ void ctl_at(struct ctl_call *call)
 		err = snapshot_by_time(c, at, &revision);
 	}
 	if (err == -ENOENT) {
-		ctl_call_fail(call, ENOENT, "time", time, "the store did not exist yet");
+		ctl_call_fail(call, -ENOENT, "time", time, "the store did not exist yet");
 	} else if (err < 0) {
 		ctl_call_database_error(call, err);
 	} else {

@@ -55,10 +55,10 @@ static int parse(struct ctl_call *call, struct single *p, struct ctl_error *erro
 	int err = ctl_path(l, "path", p->path, &dir, error);
 
 	if (!err && strcmp(p->path, ".") == 0)
-		err = ctl_error_set(error, EINVAL, "path", ".",
+		err = ctl_error_set(error, -EINVAL, "path", ".",
 				    "the root cannot be put or removed");
 	if (!err && dir && p->kind != SINGLE_REMOVE)
-		err = ctl_error_set(error, EISDIR, "path", p->path,
+		err = ctl_error_set(error, -EISDIR, "path", p->path,
 				    "a path that ends in / is a directory; put writes files");
 	if (!err)
 		err = ctl_token(l, "token", &p->token, error);
@@ -121,7 +121,7 @@ static int single_request(struct ctl_call *call, enum single_kind kind, struct s
 	int err;
 
 	if (!p)
-		return ctl_error_set(error, ENOMEM, NULL, NULL, "out of memory");
+		return ctl_error_set(error, -ENOMEM, NULL, NULL, "out of memory");
 	p->who = call->ctl->who;
 	p->done = answer;
 	p->arg = call;
@@ -197,7 +197,7 @@ static int put_new(struct ctl_call *call, int64_t size, struct put **out, struct
 	int err;
 
 	if (!put)
-		return ctl_error_set(error, ENOMEM, NULL, NULL, "out of memory");
+		return ctl_error_set(error, -ENOMEM, NULL, NULL, "out of memory");
 	err = single_request(call, SINGLE_PUT, &put->p, error);
 	if (err < 0) {
 		free(put);
@@ -357,7 +357,7 @@ void ctl_put(struct ctl_call *call)
 	int err = ctl_count(&call->line, "size", INT64_MAX, &size, &error);
 
 	if (!err && size > PUT_MAX)
-		err = ctl_error_set(&error, EMSGSIZE, "size", ctl_line_get(&call->line, "size"),
+		err = ctl_error_set(&error, -EMSGSIZE, "size", ctl_line_get(&call->line, "size"),
 				    "put takes at most 67108864 bytes; open a session for more");
 	if (!err)
 		err = put_new(call, size, &put, &error);

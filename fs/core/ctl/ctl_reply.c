@@ -17,7 +17,7 @@ void reply_ok(struct ctl_reply *r)
 
 void reply_err(struct ctl_reply *r, int err)
 {
-	r->err = err < 0 ? -err : err;
+	r->err = err;
 	line_begin(&r->line, "err");
 	line_word(&r->line, errname(err));
 }
@@ -64,7 +64,7 @@ void reply_error(struct ctl_reply *r, const struct ctl_error *e)
 
 void reply_refusal(struct ctl_reply *r, const struct refusal *f)
 {
-	reply_err(r, f->err);
+	reply_err(r, -f->err);
 	reply_str(r, "path", f->path);
 	if (f->token >= 0)
 		reply_int(r, "token", f->token);

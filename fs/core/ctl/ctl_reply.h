@@ -12,7 +12,7 @@ struct refusal;
 
 struct ctl_reply {
 	struct line line;
-	int err; /* positive errno of an err line; 0: ok */
+	int err; /* -errno of an err line; 0: ok */
 };
 
 void reply_ok(struct ctl_reply *r);

@@ -65,7 +65,7 @@ void metrics_refusal(struct metrics *m, int err)
 {
 	int i = 0;
 
-	while (i < N_ERRNOS && errnos[i] != err)
+	while (i < N_ERRNOS && errnos[i] != -err)
 		i++;
 	metric_add(&m->refusals[i], 1);
 }
