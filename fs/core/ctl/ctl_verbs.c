@@ -79,7 +79,8 @@ void ctl_hello(struct ctl_call *call)
 	const char *proto = ctl_line_get(&call->line, "proto");
 
 	if (proto && strcmp(proto, "1") != 0) {
-		ctl_call_fail(call, -EPROTONOSUPPORT, "proto", proto, "this fencefs speaks proto=1");
+		ctl_call_fail(call, -EPROTONOSUPPORT, "proto", proto,
+			      "this fencefs speaks proto=1");
 		return;
 	}
 	reply_ok(&call->reply);
