@@ -85,7 +85,7 @@ def test_a_claim_above_overtakes_every_lease_beneath(mnt, ctl):
     ctl.expect_err("ESTALE", "renew", path="a/m", token=high, owner="high")
 
 
-def wait_for_lease(me, mnt, path):
+def ask_for_lease(me, mnt, path):
     with mnt.ctl() as ctl:
         return ctl.request(f"acquire path={path} ttl=60s wait=60s owner=nobody")
 
@@ -94,7 +94,7 @@ def test_a_waiter_who_lost_permission_gets_nothing(mnt, ctl):
     """What was allowed when it was asked for is judged again when it is granted (P8)."""
     make_dir(mnt, "u", uid=NOBODY, mode=0o755)
     token = token_of(mnt, "u/x", ttl="60s", owner="root")
-    asking = spawn(wait_for_lease, mnt, "u/x", uid=NOBODY)
+    asking = spawn(ask_for_lease, mnt, "u/x", uid=NOBODY)
     wait_until(lambda: waiters(mnt, "u/x") == 1, "nobody to wait")
     make_dir(mnt, "u", uid=0, mode=0o700)
     ctl.expect_ok("release", path="u/x", token=token, owner="root")
