@@ -163,6 +163,10 @@ def test_told_to_end(tmp, workers):
     with running_bad(tmp, "-k", "waits", workers=workers) as process:
         wait_until(lambda: list((tmp / "scratch").glob("fence-test_waits-*")), "the test to begin")
         process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:  # told before the test's process was there to be waited for
+            process.terminate()
         assert process.wait(30) == pytest.ExitCode.INTERRUPTED
     wait_until(lambda: not list((tmp / "scratch").iterdir()), "its directory to go")
 
